@@ -1,0 +1,1 @@
+"""The client side: the Agent Client Protocol."""

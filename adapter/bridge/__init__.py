@@ -1,0 +1,1 @@
+"""Where ACP and MSP meet."""

@@ -1,0 +1,1 @@
+"""Stand-ins for a Muse host: simulated and recorded."""

@@ -1,0 +1,1 @@
+"""Which host is this, and what has been verified about it."""
