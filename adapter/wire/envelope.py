@@ -1,0 +1,274 @@
+"""The four frame shapes of JSON-RPC 2.0 as both protocols use it: lines to frames or rejects, frames to objects. No
+I/O in it.
+
+Rules (`msp.md §3, §4`, `acp.md §1`): an id is a string or an integer and keeps its type, so `1` and `"1"` are two
+ids; a request without usable id is refused with a null id; a batch is refused whole; a response has exactly one of
+`result` and `error`; unknown members are ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from adapter.wire.framing import Oversize, decode_json
+
+Id: TypeAlias = str | int
+Params: TypeAlias = dict[str, Any]
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+
+class RpcError(Exception):
+    """An error response: what a handler raises to refuse a request, and what a request of ours raises when the peer
+    refused it."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"RpcError({self.code}, {self.message!r}, {self.data!r})"
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """A call that wants exactly one answer."""
+
+    id: Id
+    method: str
+    params: Params
+    trace: Any = None
+
+
+class Notification(msgspec.Struct, frozen=True, gc=False):
+    """A message that is never answered, not even with an error."""
+
+    method: str
+    params: Params
+
+
+class Success(msgspec.Struct, frozen=True, gc=False):
+    """The result of a request of ours; a `null` result reads as an empty object."""
+
+    id: Id
+    result: Params
+
+
+class Failure(msgspec.Struct, frozen=True, gc=False):
+    """The error of a request of ours, or with id None an error about a line the peer could not read."""
+
+    id: Id | None
+    error: RpcError
+
+
+class BadResponse(msgspec.Struct, frozen=True, gc=False):
+    """Shaped like a response but not one: never answered; fails the request it names, if there is one."""
+
+    id: Id | None
+    problem: str
+
+
+class Reject(msgspec.Struct, frozen=True, gc=False):
+    """A line that is no frame, with the error reply it deserves; `id` is None when none could be recovered."""
+
+    id: Id | None
+    code: int
+    message: str
+    reason: str
+    data: dict[str, Any] | None = None
+
+    def error(self) -> RpcError:
+        """The error to answer with; `data.reason` is stable."""
+        return RpcError(self.code, self.message, {"reason": self.reason, **(self.data or {})})
+
+
+Frame: TypeAlias = Request | Notification | Success | Failure | BadResponse | Reject
+
+
+def read_line(line: bytes | Oversize) -> Frame:
+    """What one line is. Never raises."""
+    if isinstance(line, Oversize):
+        return _classify_oversize(line)
+    try:
+        value = decode_json(line)
+    except ValueError:
+        return Reject(None, PARSE_ERROR, "The line is not valid JSON in UTF-8", "parseError")
+    return classify(value)
+
+
+def classify(value: Any) -> Frame:
+    """What a decoded JSON value is."""
+    if type(value) is not dict:
+        if type(value) is list:
+            return Reject(None, INVALID_REQUEST, "Batches are not supported; send one message a line", "batch")
+        return Reject(None, INVALID_REQUEST, "A message must be a JSON object", "notAnObject")
+    method = value.get("method")
+    if method is None and "method" not in value and ("result" in value or "error" in value):
+        return _classify_response(value)
+    raw_id = value.get("id")
+    if value.get("jsonrpc") != "2.0":
+        return Reject(usable_id(raw_id), INVALID_REQUEST, 'Member "jsonrpc" must be "2.0"', "notJsonRpc")
+    if type(method) is not str:
+        return Reject(usable_id(raw_id), INVALID_REQUEST, 'Member "method" must be a string', "noMethod")
+    params = value.get("params")
+    if "id" not in value:
+        # A notification is never answered, so unusable params read as none.
+        return Notification(method, params if type(params) is dict else {})
+    request_id = usable_id(raw_id)
+    if request_id is None:
+        return Reject(None, INVALID_REQUEST, "An id must be a string or an integer", "badId")
+    if params is None:
+        params = {}
+    elif type(params) is not dict:
+        return Reject(request_id, INVALID_PARAMS, 'Member "params" must be an object', "invalidParams", {"field": "params"})
+    return Request(request_id, method, params, value.get("trace"))
+
+
+def usable_id(value: Any) -> Id | None:
+    """`value` if it can be an id: a string or an integer, not a boolean."""
+    return value if type(value) is str or type(value) is int else None
+
+
+def _classify_response(value: dict[str, Any]) -> Success | Failure | BadResponse:
+    raw_id = value.get("id")
+    response_id = usable_id(raw_id)
+    if "result" in value:
+        if "error" in value:
+            return BadResponse(response_id, "both result and error")
+        if response_id is None:
+            return BadResponse(None, "a result without a usable id")
+        result = value["result"]
+        if result is None:
+            result = {}
+        if type(result) is not dict:
+            return BadResponse(response_id, "a result that is not an object")
+        return Success(response_id, result)
+    error = value["error"]
+    if response_id is None and raw_id is not None:
+        return BadResponse(None, "an error without a usable id")
+    if type(error) is not dict or type(error.get("code")) is not int or type(error.get("message")) is not str:
+        return BadResponse(response_id, "an error without code and message")
+    data = error.get("data")
+    return Failure(response_id, RpcError(error["code"], error["message"], data if type(data) is dict else None))
+
+
+def _classify_oversize(line: Oversize) -> BadResponse | Reject:
+    head = scan_head(line.prefix)
+    response_id = usable_id(head.get("id"))
+    if "method" not in head and ("result" in head or "error" in head):
+        return BadResponse(response_id, f"longer than {line.cap} bytes")
+    data = {"limitBytes": line.cap}
+    message = f"The message is longer than {line.cap} bytes"
+    return Reject(response_id, INVALID_REQUEST, message, "frameTooLarge", data)
+
+
+def request_object(request_id: Id, method: str, params: Params | None, trace: Any = None) -> dict[str, Any]:
+    """The wire object of a request; `params` None or empty is left out, never null."""
+    frame: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    if params:
+        frame["params"] = params
+    if trace is not None:
+        frame["trace"] = trace
+    return frame
+
+
+def notification_object(method: str, params: Params | None) -> dict[str, Any]:
+    """The wire object of a notification."""
+    frame: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    if params:
+        frame["params"] = params
+    return frame
+
+
+def success_object(request_id: Id, result: Params) -> dict[str, Any]:
+    """The wire object of a success response."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def failure_object(request_id: Id | None, error: RpcError) -> dict[str, Any]:
+    """The wire object of an error response; `data` is left out when there is none."""
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        body["data"] = error.data
+    return {"jsonrpc": "2.0", "id": request_id, "error": body}
+
+
+def scan_head(prefix: bytes) -> dict[str, Any]:
+    """The top-level members that can be read from the beginning of a cut JSON object.
+
+    A member whose value the cut falls into is there with value None; what follows is not there at all. Never raises.
+    """
+    text = prefix.decode("utf-8", "replace")
+    members: dict[str, Any] = {}
+    at = _skip_blank(text, 0)
+    if at >= len(text) or text[at] != "{":
+        return members
+    at += 1
+    while True:
+        at = _skip_blank(text, at)
+        key_end = _value_end(text, at)
+        if key_end is None or text[at : at + 1] != '"':
+            return members
+        key = _decoded(text[at:key_end])
+        at = _skip_blank(text, key_end)
+        if type(key) is not str or text[at : at + 1] != ":":
+            return members
+        at = _skip_blank(text, at + 1)
+        value_end = _value_end(text, at)
+        if value_end is None:
+            members[key] = None
+            return members
+        members[key] = _decoded(text[at:value_end])
+        at = _skip_blank(text, value_end)
+        if text[at : at + 1] != ",":
+            return members
+        at += 1
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return decode_json(text.encode())
+    except ValueError:
+        return None
+
+
+def _skip_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r":
+        at += 1
+    return at
+
+
+def _value_end(text: str, at: int) -> int | None:
+    """Where the JSON value that begins at `at` ends, or None if the text ends first."""
+    depth = 0
+    in_string = False
+    while at < len(text):
+        char = text[at]
+        if in_string:
+            if char == "\\":
+                at += 1
+            elif char == '"':
+                in_string = False
+                if depth == 0:
+                    return at + 1
+        elif char == '"':
+            in_string = True
+        elif char in "{[":
+            depth += 1
+        elif char in "}]":
+            if depth == 0:
+                return at
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        elif depth == 0 and char in ",:":
+            return at
+        at += 1
+    return None

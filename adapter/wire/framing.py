@@ -1,0 +1,178 @@
+"""Bytes to lines and frames to bytes: newline-delimited JSON without any I/O in it.
+
+Rules (`msp.md §2, §24`, `acp.md §1`): UTF-8, one JSON value a line, split on the byte LF only. One CR before the LF
+is tolerated on input and never written; blank lines and one leading byte order mark are ignored. A line over the cap
+costs bounded memory: its bytes are dropped up to the next LF, and only a prefix is kept so that the peer can still be
+told which request was too large.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import msgspec
+import orjson
+
+MSP_FRAME_CAP = 10 * 1024 * 1024
+"""Bytes of one MSP line, both directions; the host's own default (`msp.md §24`)."""
+
+ACP_FRAME_CAP = 32 * 1024 * 1024
+"""Bytes of one ACP line we accept; the limit the reference TypeScript SDK has (`acp.md §1`)."""
+
+ACP_OUTBOUND_CAP = 10 * 1024 * 1024
+"""Bytes of one ACP line we write; the smallest reader in the field stops at 10 MiB (`acp.md §0`)."""
+
+PREFIX_BYTES = 8 * 1024
+"""How much of an over-cap line is kept to recover its `id` from."""
+
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Oversize(msgspec.Struct, frozen=True):
+    """A line that was longer than the cap and has been thrown away; `prefix` holds its first bytes."""
+
+    prefix: bytes
+    cap: int
+
+
+class FrameTooLarge(ValueError):
+    """A frame we were about to write is above the peer's cap. Nothing has been written."""
+
+    def __init__(self, size: int, cap: int) -> None:
+        super().__init__(f"a frame of {size} bytes is above the limit of {cap} bytes")
+        self.size = size
+        self.cap = cap
+
+
+class FrameDecoder:
+    """Cuts a byte stream into lines, whatever the borders of the reads are.
+
+    Feed it what arrived; each call gives the complete lines in order, without LF, trailing CR and leading byte order
+    mark, as `bytes`, or an `Oversize` in the place of a line above `cap` bytes. Never raises, never holds more than
+    `cap` bytes plus the last read.
+    """
+
+    def __init__(self, cap: int) -> None:
+        self._cap = cap
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._dropping: bytes | None = None
+        self._at_start = True
+
+    def feed(self, data: bytes) -> list[bytes | Oversize]:
+        """The lines that `data` completes."""
+        lines: list[bytes | Oversize] = []
+        if b"\n" not in data:
+            self._hold(data)
+            return lines
+        pieces = data.split(b"\n")
+        tail = pieces.pop()
+        if self._size or self._dropping is not None:
+            self._hold(pieces[0])
+            self._finish(lines)
+            del pieces[0]
+        for piece in pieces:
+            self._emit(piece, lines)
+        if tail:
+            self._hold(tail)
+        return lines
+
+    def end(self) -> list[bytes | Oversize]:
+        """The last line, if the stream ended without an LF after it."""
+        lines: list[bytes | Oversize] = []
+        if self._size or self._dropping is not None:
+            self._finish(lines)
+        return lines
+
+    def _hold(self, piece: bytes) -> None:
+        if self._dropping is not None or not piece:
+            return
+        self._parts.append(piece)
+        self._size += len(piece)
+        # One byte of slack: the CR of a CRLF does not count as content.
+        if self._size > self._cap + 1 + (len(_BOM) if self._at_start else 0):
+            self._dropping = b"".join(self._parts)[:PREFIX_BYTES]
+            self._parts.clear()
+            self._size = 0
+
+    def _finish(self, lines: list[bytes | Oversize]) -> None:
+        if self._dropping is not None:
+            lines.append(Oversize(self._dropping.removeprefix(_BOM) if self._at_start else self._dropping, self._cap))
+            self._dropping = None
+            self._at_start = False
+            return
+        line = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        self._emit(line, lines)
+
+    def _emit(self, line: bytes, lines: list[bytes | Oversize]) -> None:
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
+        if line.endswith(b"\r"):
+            line = line[:-1]
+        if len(line) > self._cap:
+            lines.append(Oversize(line[:PREFIX_BYTES], self._cap))
+        elif line and not line.isspace():
+            lines.append(line)
+
+
+def decode_json(line: bytes) -> Any:
+    """The JSON value of one line.
+
+    A lone surrogate escape becomes U+FFFD, since half a character must neither end a connection nor travel on.
+
+    Raises:
+        ValueError: not JSON, not UTF-8, nested too deep, or a number JSON does not have (`NaN`, `1e999`).
+    """
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        if _SURROGATE_ESCAPE.search(line) is None:
+            raise
+    try:
+        return _without_surrogates(json.loads(line, parse_constant=_refuse, parse_float=_finite))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def encode_frame(frame: dict[str, Any], cap: int) -> bytes:
+    """One line with its LF: compact, UTF-8 as it is, no NaN, no lone surrogate.
+
+    Raises:
+        FrameTooLarge: the line would be above `cap` bytes.
+        TypeError: the frame holds something JSON cannot express.
+    """
+    try:
+        line = orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        # orjson refuses lone surrogates; anything else it refuses is refused again.
+        line = orjson.dumps(_without_surrogates(frame), option=orjson.OPT_APPEND_NEWLINE)
+    if len(line) - 1 > cap:
+        raise FrameTooLarge(len(line) - 1, cap)
+    return line
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    return number if math.isfinite(number) else _refuse(word)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(member) for member in value]
+    return value

@@ -1,0 +1,122 @@
+"""One file descriptor as a byte stream: pipes, sockets, terminals, regular files and `/dev/null` alike.
+
+Readiness comes from the event loop, the bytes from `os.read` and `os.write`, so one small class serves stdin, stdout
+and the pipes of a child. A descriptor the loop cannot watch (a regular file, `/dev/null`) is always ready. On
+Windows, where pipes cannot be watched either, the calls run in a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+READ_CHUNK = 256 * 1024
+"""Bytes of one read. A Linux pipe holds 64 KiB, a socket more; larger reads mean fewer wake-ups for the same bytes."""
+
+
+class FdReader:
+    """Reads a file descriptor it owns."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._watchable = True
+
+    async def receive(self) -> bytes:
+        """What has arrived, at least one byte; empty at end of file.
+
+        Raises:
+            OSError: the descriptor failed; a closed one reads as end of file.
+        """
+        if sys.platform == "win32":
+            return await anyio.to_thread.run_sync(os.read, self._fd, READ_CHUNK, abandon_on_cancel=True)
+        while True:
+            await self._readable()
+            if self._fd < 0:
+                return b""
+            try:
+                return os.read(self._fd, READ_CHUNK)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                return b""
+
+    async def _readable(self) -> None:
+        if self._watchable:
+            try:
+                return await anyio.wait_readable(self._fd)
+            except PermissionError:
+                self._watchable = False
+            except anyio.ClosedResourceError:
+                return
+        await checkpoint()
+
+    def close(self) -> None:
+        """Let go of the descriptor; a reader that waits on it wakes up with end of file."""
+        fd, self._fd = self._fd, -1
+        _close(fd)
+
+
+class FdWriter:
+    """Writes to a file descriptor it owns, which it makes non-blocking for as long as it has it."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._watchable = True
+        self._was_blocking = True
+        if sys.platform != "win32":
+            self._was_blocking = os.get_blocking(fd)
+            os.set_blocking(fd, False)
+
+    async def send(self, data: bytes) -> None:
+        """Write all of `data`.
+
+        Raises:
+            BrokenPipeError: nobody reads the other end any more, or the writer was closed.
+            OSError: the descriptor failed.
+        """
+        view = memoryview(data)
+        if sys.platform == "win32":
+            while view:
+                view = view[await anyio.to_thread.run_sync(os.write, self._fd, view, abandon_on_cancel=True) :]
+            return
+        while view:
+            if self._fd < 0:
+                raise BrokenPipeError("the pipe is closed")
+            try:
+                view = view[os.write(self._fd, view) :]
+            except BlockingIOError:
+                await self._writable()
+        await checkpoint()
+
+    async def _writable(self) -> None:
+        if self._watchable:
+            try:
+                return await anyio.wait_writable(self._fd)
+            except PermissionError:
+                self._watchable = False
+            except anyio.ClosedResourceError:
+                return
+        await checkpoint()
+
+    def close(self) -> None:
+        """Let go of the descriptor; the other end sees end of file."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0 and sys.platform != "win32" and self._was_blocking:
+            # The open file may be shared, with a terminal for one: leave it as it was found.
+            with contextlib.suppress(OSError):
+                os.set_blocking(fd, True)
+        _close(fd)
+
+
+def _close(fd: int) -> None:
+    if fd < 0:
+        return
+    if sys.platform != "win32":
+        with contextlib.suppress(Exception):
+            anyio.notify_closing(fd)
+    with contextlib.suppress(OSError):
+        os.close(fd)
