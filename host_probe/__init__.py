@@ -1,1 +1,35 @@
-"""Which host is this, and what has been verified about it."""
+"""Which host is this, and what has been verified about it.
+
+Finds the executable, asks it for its version (bounded, and remembered on disk), and holds the table of what was proven
+on which version. It speaks no protocol and imports nothing of the adapter.
+"""
+
+from host_probe.cache import VersionCache, default_directory
+from host_probe.identity import BinaryIdentity, identify
+from host_probe.locate import Attempt, Found, NotFound, find_muse
+from host_probe.probe import VERSION_TIMEOUT, Probe, cached_version, probe_version
+from host_probe.surfaces import Unverified, Verified, VerifiedSurface, known_fingerprint, verified_for_reading
+from host_probe.version import HostVersion, parse_server_version, parse_version
+
+__all__ = [
+    "VERSION_TIMEOUT",
+    "Attempt",
+    "BinaryIdentity",
+    "Found",
+    "HostVersion",
+    "NotFound",
+    "Probe",
+    "Unverified",
+    "Verified",
+    "VerifiedSurface",
+    "VersionCache",
+    "cached_version",
+    "default_directory",
+    "find_muse",
+    "identify",
+    "known_fingerprint",
+    "parse_server_version",
+    "parse_version",
+    "probe_version",
+    "verified_for_reading",
+]
