@@ -1,0 +1,328 @@
+"""One running host as the rest of the adapter sees it: ready or not, questions and commands, events by session, gone
+or not."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import anyio
+
+from adapter.msp import budgets
+from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
+from adapter.msp.handshake import Handshake, initialize_params
+from adapter.msp.ids import uuid7
+from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
+from adapter.msp.vocabulary import SERVER_REQUESTS
+from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
+from adapter.wire.framing import MSP_FRAME_CAP, FrameTooLarge
+from adapter.wire.peer import BadAnswer, Call, Peer, PeerClosed, PeerOptions, Work
+
+log = logging.getLogger("adapter.msp")
+
+Sink: TypeAlias = Callable[[str, Params], None]
+
+EXIT_STATUS_GRACE = 0.25
+"""Seconds between the end of a host's output and its exit status: known then, it names the cause."""
+
+TRAILING_GRACE = 0.25
+"""Seconds the last bytes of stdout and stderr may take to arrive after the process is reaped."""
+
+MAX_HELD_EVENTS = 10_000
+"""Events kept for sessions whose opening has not been answered yet."""
+
+STDERR_IN_ERRORS = 500
+"""Characters of a dead host's stderr that go into an error a user sees."""
+
+
+class HostStartError(HostGone):
+    """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `details` a sentence for
+    people."""
+
+    def __init__(self, reason: str, details: str, exit_code: int | None = None) -> None:
+        super().__init__(details)
+        self.reason = reason
+        self.details = details
+        self.exit_code = exit_code
+
+
+class Host:
+    """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile."""
+
+    def __init__(
+        self,
+        launch: HostCommand,
+        client_version: str,
+        *,
+        startup_timeout: float = budgets.STARTUP_TIMEOUT,
+        close_grace: float = CLOSE_GRACE,
+        throttle: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.launch = launch
+        self.handshake: Handshake | None = None
+        self.gone: HostGone | None = None
+        """Why it can no longer be used; None while it starts and lives."""
+        self._client_version = client_version
+        self._startup_timeout = startup_timeout
+        self._close_grace = close_grace
+        self._throttle = throttle
+        self._peer: Peer | None = None
+        self._connected = anyio.Event()
+        self._settled = anyio.Event()
+        self._stderr_read = anyio.Event()
+        self._output_read = anyio.Event()
+        self._over = anyio.Event()
+        self._gone_event = anyio.Event()
+        self._ended = anyio.Event()
+        self._closing = False
+        self._sinks: dict[str, Sink] = {}
+        self._opening = 0
+        self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
+
+    # -- life
+
+    async def run(self) -> None:
+        """Start the process, serve until it or we end it, and leave nothing of it behind."""
+        try:
+            process = await HostProcess.spawn(self.launch)
+        except OSError as error:
+            cause = f"{self.launch.argv[0]} cannot be started: {error.strerror or error}"
+            self._declare_gone(HostStartError("hostStartFailed", cause))
+            self._ended.set()
+            return
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._drain_stderr, process)
+                tasks.start_soon(self._serve, process)
+                tasks.start_soon(self._watch_exit, process)
+                tasks.start_soon(self._shake_hands)
+                await self._over.wait()
+                if self._closing:
+                    self._declare_gone(HostClosed("the Muse host was stopped"))
+                else:
+                    with anyio.move_on_after(EXIT_STATUS_GRACE):
+                        await process.wait()
+                    with anyio.move_on_after(TRAILING_GRACE):
+                        await self._stderr_read.wait()
+                    self._declare_gone(self._death(process))
+                await process.end(self._close_grace)
+                with anyio.move_on_after(TRAILING_GRACE):
+                    await self._output_read.wait()
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await process.end(0)
+            process.close_pipes()
+            self._declare_gone(HostClosed("the Muse host was stopped"))
+            self._ended.set()
+
+    async def close(self) -> None:
+        """End the host and wait until it is gone. Safe to call again, and together."""
+        self._closing = True
+        peer = self._peer
+        if peer is not None:
+            with anyio.move_on_after(self._close_grace):
+                await peer.flushed()
+        self._over.set()
+        await self._ended.wait()
+
+    async def ready(self) -> Handshake:
+        """The handshake, as soon as there is one.
+
+        Raises:
+            HostGone: the host did not become ready, or is gone already; `HostStartError` tells why.
+        """
+        await self._settled.wait()
+        if self.gone is not None:
+            raise self.gone
+        assert self.handshake is not None
+        return self.handshake
+
+    async def wait_gone(self) -> None:
+        """Wait until the host can no longer be used."""
+        await self._gone_event.wait()
+
+    async def _drain_stderr(self, process: HostProcess) -> None:
+        await process.drain_stderr()
+        self._stderr_read.set()
+
+    async def _serve(self, process: HostProcess) -> None:
+        options = PeerOptions(
+            name="host",
+            inbound_cap=MSP_FRAME_CAP,
+            outbound_cap=MSP_FRAME_CAP,
+            logger=log,
+            answers_garbage=False,
+            drain_seconds=0,
+        )
+        peer = Peer(process.stdout, process.stdin, self, options)
+        if self._throttle is not None:
+            peer.throttle = self._throttle
+        self._peer = peer
+        self._connected.set()
+        await peer.run()
+        self._output_read.set()
+        self._over.set()
+
+    async def _watch_exit(self, process: HostProcess) -> None:
+        """A dead host may leave its pipes open in a grandchild: its death counts, not the end of its output."""
+        await process.wait()
+        with anyio.move_on_after(TRAILING_GRACE):
+            await self._output_read.wait()
+        self._over.set()
+
+    async def _shake_hands(self) -> None:
+        await self._connected.wait()
+        assert self._peer is not None
+        try:
+            with anyio.fail_after(self._startup_timeout):
+                result = await self._peer.request("initialize", initialize_params(self._client_version))
+        except TimeoutError:
+            details = f"{self.launch.display()} did not answer the handshake within {self._startup_timeout:g} s"
+            self._declare_gone(HostStartError("hostStartTimeout", details))
+        except (RpcError, BadAnswer) as error:
+            details = f"{self.launch.display()} refused the handshake: {error}"
+            self._declare_gone(HostStartError("hostStartFailed", details))
+        except PeerClosed:
+            return  # `run` knows why and says so.
+        else:
+            self._peer.notify("initialized")
+            self.handshake = Handshake.read(result)
+            self._settled.set()
+            return
+        self._over.set()
+
+    def _death(self, process: HostProcess) -> HostGone:
+        """What to tell those who waited for the host when it ended by itself."""
+        code = process.exit_code
+        details = exit_class(code).sentence
+        stderr = process.stderr_text()
+        if stderr:
+            details += f"; its last words: {stderr[-STDERR_IN_ERRORS:]}"
+        if self.handshake is None:
+            return HostStartError("hostStartFailed", f"{self.launch.display()} did not start: {details}", code)
+        return HostClosed(details)
+
+    def _declare_gone(self, why: HostGone) -> None:
+        if self.gone is None:
+            self.gone = why
+            self._settled.set()
+            self._gone_event.set()
+
+    # -- asking
+
+    async def query(self, method: str, params: Params | None = None) -> Params:
+        """Ask something that changes nothing.
+
+        Raises:
+            MspError: the host refused.
+            HostGone: no usable answer came; `RequestTimeout`, `MalformedResult` and `HostClosed` tell why.
+        """
+        return await self._call(method, params, None, budgets.request_timeout(method, command=False))
+
+    async def command(
+        self, method: str, params: Params, *, command_id: str | None = None, trace: Params | None = None
+    ) -> Params:
+        """Send a command under one `commandId`, again if the host was too busy to admit it, and return the ack.
+
+        The ack is admission, not outcome (`msp.md §6`).
+
+        Raises:
+            MspError, HostGone: as for `query`.
+        """
+        command_id = command_id or uuid7()
+        timeout = budgets.request_timeout(method, command=True)
+        attempt = 1
+        while True:
+            try:
+                ack = await self._call(method, {**params, "commandId": command_id}, trace, timeout)
+            except MspError as error:
+                delay = budgets.retry_delay(error.kind, attempt)
+                if delay is None:
+                    raise
+                await anyio.sleep(delay)
+                attempt += 1
+            else:
+                if ack.get("commandId", command_id) != command_id:
+                    raise MalformedResult(method, "the ack names another commandId")
+                return ack
+
+    async def _call(self, method: str, params: Params | None, trace: Params | None, timeout: float) -> Params:
+        if self.gone is not None:
+            raise self.gone
+        peer = self._peer
+        if peer is None:
+            raise HostClosed("the Muse host is not connected")
+        try:
+            with anyio.fail_after(timeout):
+                await peer.writable()
+                return await peer.request(method, params, trace=trace)
+        except TimeoutError:
+            raise RequestTimeout(method, timeout) from None
+        except RpcError as error:
+            raise MspError.from_error({"code": error.code, "message": error.message, "data": error.data}) from None
+        except BadAnswer as error:
+            raise MalformedResult(method, str(error)) from None
+        except FrameTooLarge as error:
+            raise MspError(-32002, "inputTooLarge", str(error), data={"limitBytes": error.cap}) from None
+        except PeerClosed:
+            await self._gone_event.wait()
+            assert self.gone is not None
+            raise self.gone from None
+
+    # -- events
+
+    @asynccontextmanager
+    async def opening(self) -> AsyncIterator[None]:
+        """While a session is being opened here, events of sessions nobody listens to yet are kept for `listen`.
+
+        Replay, `session/started` and the first events of a turn may all be on the wire before the answer that names the
+        session has been looked at (`msp.md §10.2, §10.3`).
+        """
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
+            if not self._opening:
+                self._held.clear()
+
+    def listen(self, session_id: str, sink: Sink) -> None:
+        """Hand every event of a session to `sink`, those kept so far first."""
+        self._sinks[session_id] = sink
+        held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
+        for event in held:
+            if event[0] == session_id:
+                sink(event[1], event[2])
+            else:
+                self._held.append(event)
+
+    def unlisten(self, session_id: str) -> None:
+        """Drop the events of a session from now on."""
+        self._sinks.pop(session_id, None)
+
+    def on_notification(self, method: str, params: Params) -> None:
+        """Route an event to its session, in arrival order."""
+        session_id = params.get("sessionId")
+        sink = self._sinks.get(session_id) if type(session_id) is str else None
+        if sink is not None:
+            sink(method, params)
+        elif type(session_id) is str and self._opening:
+            self._held.append((session_id, method, params))
+        else:
+            log.debug("nobody listens to %s", method)
+
+    def on_request(self, call: Call) -> Work:
+        """A request of the host is a question to the user: it gets its receipt at once, the answer is a command."""
+        if call.method not in SERVER_REQUESTS:
+            data = {"kind": "methodNotFound", "retryable": False}
+            raise RpcError(METHOD_NOT_FOUND, f"{call.method} is not known to this client", data)
+        self.on_notification(call.method, call.params)
+        return _receipt()
+
+
+async def _receipt() -> Params:
+    return {}

@@ -1,0 +1,171 @@
+"""One `muse serve` process: its pipes, its stderr, and the ladder that ends it.
+
+The contract of the end (`msp.md §23.3`): close stdin and let the host record what was running, wait `CLOSE_GRACE`,
+then SIGTERM to its process group, wait `TERM_GRACE`, then SIGKILL. The process counts as gone when it is reaped, even
+if a grandchild still holds its pipes; whatever is left in its group is ended too. Every wait is bounded, and
+cancelling the ladder skips to SIGKILL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+import anyio
+import msgspec
+from anyio.abc import Process
+
+from adapter.msp.stderr_tail import StderrTail, scrub
+from adapter.wire.pipes import FdReader, FdWriter
+
+CLOSE_GRACE = 5.0
+"""Seconds a host has after stdin closed to settle its turns and write its records."""
+
+TERM_GRACE = 2.0
+"""Seconds between SIGTERM and SIGKILL (`msp.md §25`)."""
+
+REAP_GRACE = 2.0
+"""Seconds a killed process may take to be reaped: only the kernel can make it longer."""
+
+GROUP_GRACE = 0.5
+"""Seconds what a host left running in its group has between SIGTERM and SIGKILL."""
+
+GROUP_POLL = 0.02
+"""Seconds between looks at whether anything is left in the group; nothing tells us when a grandchild ends."""
+
+_POSIX = sys.platform != "win32"
+
+
+class HostCommand(msgspec.Struct, frozen=True):
+    """How to start a host: `argv` up to and including `serve` and its flags, and the whole environment for it."""
+
+    argv: Sequence[str]
+    environ: Mapping[str, str]
+
+    def display(self) -> str:
+        """The program and its arguments as one line for messages."""
+        return " ".join(self.argv)
+
+
+class HostProcess:
+    """A running host. Make one with `spawn`, and `end` it whatever happens."""
+
+    def __init__(
+        self, command: HostCommand, process: Process, stdin: FdWriter, stdout: FdReader, stderr: FdReader
+    ) -> None:
+        self.command = command
+        self.pid = process.pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self._stderr = stderr
+        self._process = process
+        self._tail = StderrTail()
+        self._ended = False
+
+    @classmethod
+    async def spawn(cls, command: HostCommand) -> HostProcess:
+        """Start the process in a group of its own, with a pipe for each standard stream.
+
+        Raises:
+            OSError: it cannot be executed; nothing is left behind.
+        """
+        ours: list[int] = []
+        theirs: list[int] = []
+        try:
+            for parent_end in (1, 0, 0):
+                pair = os.pipe()
+                ours.append(pair[parent_end])
+                theirs.append(pair[1 - parent_end])
+            process = await anyio.open_process(
+                list(command.argv),
+                stdin=theirs[0],
+                stdout=theirs[1],
+                stderr=theirs[2],
+                env=dict(command.environ),
+                start_new_session=_POSIX,
+            )
+        except BaseException:
+            for fd in ours:
+                os.close(fd)
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        return cls(command, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    async def drain_stderr(self) -> None:
+        """Read stderr until it ends, so that a host that logs much never blocks; the end of it is kept."""
+        with contextlib.suppress(OSError):
+            while data := await self._stderr.receive():
+                self._tail.feed(data)
+
+    async def wait(self) -> None:
+        """Wait until the process is reaped."""
+        await self._process.wait()
+
+    def stderr_text(self) -> str:
+        """The last lines of stderr, without secrets."""
+        return scrub(self._tail.text(), self.command.environ)
+
+    async def end(self, close_grace: float = CLOSE_GRACE) -> None:
+        """Climb the ladder until the process and its group are gone. The pipes stay readable until `close_pipes`."""
+        self.stdin.close()
+        if self._ended:
+            return
+        try:
+            await self._reaped_within(close_grace)
+            if self.exit_code is None:
+                self._signal(signal.SIGTERM)
+                await self._reaped_within(TERM_GRACE)
+            await self._end_group()
+        finally:
+            with anyio.CancelScope(shield=True):
+                if self.exit_code is None or self._group_lives():
+                    self._signal(signal.SIGKILL if _POSIX else signal.SIGTERM)
+                    await self._reaped_within(REAP_GRACE)
+            self._ended = True
+
+    def close_pipes(self) -> None:
+        """Let go of the pipes; whoever still reads them sees end of file."""
+        self.stdin.close()
+        self.stdout.close()
+        self._stderr.close()
+
+    async def _reaped_within(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self._process.wait()
+
+    async def _end_group(self) -> None:
+        """Ask what the host started and did not end itself to end."""
+        if self.exit_code is None or not self._group_lives():
+            return
+        self._signal(signal.SIGTERM)
+        with anyio.move_on_after(GROUP_GRACE):
+            while self._group_lives():
+                await anyio.sleep(GROUP_POLL)  # noqa: ASYNC110 - nothing signals the end of a grandchild
+
+    def _group_lives(self) -> bool:
+        if not _POSIX:
+            return False
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def _signal(self, signum: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if _POSIX:
+                os.killpg(self.pid, signum)
+            else:
+                self._process.send_signal(signum)
