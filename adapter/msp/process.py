@@ -149,8 +149,8 @@ class HostProcess:
             return
         self._signal(signal.SIGTERM)
         with anyio.move_on_after(GROUP_GRACE):
-            while self._group_lives():
-                await anyio.sleep(GROUP_POLL)  # noqa: ASYNC110 - nothing signals the end of a grandchild
+            while self._group_lives():  # noqa: ASYNC110 - nothing signals the end of a grandchild
+                await anyio.sleep(GROUP_POLL)
 
     def _group_lives(self) -> bool:
         if not _POSIX:
