@@ -1,0 +1,32 @@
+"""Text as clients show it: one-line titles and fences that hold."""
+
+from __future__ import annotations
+
+import re
+
+TITLE_LENGTH = 256
+"""Characters of a title; longer ones break the layout of cards (`acp.md §7`)."""
+
+_BLANKS_AND_CONTROLS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_BACKTICKS = re.compile(r"`+")
+_NOT_INFO = re.compile(r"[^\w.+#-]")
+
+
+def one_line(text: str, limit: int = TITLE_LENGTH) -> str:
+    """`text` as one line of at most `limit` characters; what was cut off shows as an ellipsis."""
+    # Only the beginning can show, so a text of megabytes is not searched; blanks may fold together, hence the factor.
+    text = text.strip()
+    beginning = text[: 4 * limit]
+    line = _BLANKS_AND_CONTROLS.sub(" ", beginning).strip()
+    if len(line) <= limit and len(beginning) == len(text):
+        return line
+    return line[: limit - 1].rstrip() + "…"
+
+
+def fenced(text: str, info: str = "") -> str:
+    """`text` as a Markdown code block whose fence is longer than any run of backticks inside; `info` names its
+    language."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    end = "" if not text or text.endswith("\n") else "\n"
+    return f"{fence}{_NOT_INFO.sub('', info)}\n{text}{end}{fence}"

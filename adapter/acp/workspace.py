@@ -1,0 +1,80 @@
+"""The directory a session works in: what counts as an absolute path, and whether the directory can be used.
+
+A path is never completed, expanded or resolved here: `.` and `~` would silently become the adapter's own directory
+(`fault-cases.md N3, N4`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import PureWindowsPath
+
+from adapter.acp import errors
+from adapter.acp.fields import Fields
+from adapter.acp.text import one_line
+from adapter.wire.envelope import RpcError
+
+
+def absolute_path(fields: Fields, name: str) -> str:
+    """The required absolute path `name`, as the client wrote it.
+
+    Raises:
+        RpcError: -32602; missing, not a string, or not absolute.
+    """
+    path = fields.string(name)
+    problem = path_problem(path)
+    if problem is not None:
+        raise fields.refuse(name, problem)
+    return path
+
+
+def path_problem(path: str) -> str | None:
+    """Why `path` is no absolute path, or None if it is one."""
+    if not path:
+        return "must not be empty"
+    if "\0" in path:
+        return "must not hold a NUL character"
+    if not _is_absolute(path):
+        return "must be an absolute path"
+    return None
+
+
+def _is_absolute(path: str) -> bool:
+    if sys.platform == "win32":
+        return PureWindowsPath(path).is_absolute()
+    return path.startswith("/")
+
+
+def require_directory(path: str, field: str = "cwd") -> None:
+    """Check that `path` is a directory this process can work in. Touches the disk.
+
+    Raises:
+        RpcError: -32602 that names the field, the directory and the reason.
+    """
+    problem = _directory_problem(path)
+    if problem is not None:
+        raise unusable_directory(path, problem, field)
+
+
+def unusable_directory(path: str, problem: str, field: str = "cwd") -> RpcError:
+    """The error that names the directory and the reason; a directory is no secret, and without it the user looks for
+    the fault in the wrong place."""
+    return errors.invalid_params(field, f"{one_line(path)} {problem}")
+
+
+def _directory_problem(path: str) -> str | None:
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (pathlib would change the spelling of the path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "does not exist"
+    except PermissionError:
+        return "cannot be reached: no permission"
+    except (OSError, ValueError):
+        return "cannot be used"
+    if not stat.S_ISDIR(mode):
+        return "is not a directory"
+    if not os.access(path, os.R_OK | os.X_OK):
+        return "cannot be opened: no permission"
+    return None
