@@ -104,7 +104,7 @@ def _named(value: str, environ: Mapping[str, str], home: Path, windows: bool) ->
     if not _is_path(value, windows):
         return _on_path(value, environ, windows)
     path = Path(value)
-    return _spellings(home.joinpath(*path.parts[1:]) if path.parts[0] == "~" else path, windows)
+    return _spellings(home.joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path, windows)
 
 
 def _on_path(name: str, environ: Mapping[str, str], windows: bool) -> Iterator[Path]:
