@@ -1,0 +1,356 @@
+"""One session's view folded into its present state, change by change (`msp.md §11`-`§13`, `§15`, `§16`, `§18`).
+
+Plain synchronous code: notifications go in, in the order they arrive; what a reader must be told comes out. Whatever
+a host sends, nothing here raises: members of the wrong type yield no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from adapter.msp.changes import (
+    ApprovalOpened,
+    ApprovalResolved,
+    ApprovalUpdated,
+    Change,
+    ContextUsageChanged,
+    GapSeen,
+    InputOpened,
+    InputSettled,
+    ItemChanged,
+    RetryScheduled,
+    SessionClosed,
+    SessionFactChanged,
+    TextAppended,
+    TodoListChanged,
+    TokenUsageChanged,
+    TurnEnded,
+    TurnStarted,
+    Unrecognised,
+)
+from adapter.msp.cursors import START, ArrivalOrder, Place
+from adapter.msp.early import EarlyDeltas
+from adapter.msp.facts import DECIDED_BY_ORDER, FACTS, NOTICES, SNAPSHOT_FACTS, SNAPSHOT_VALUES
+from adapter.msp.items import ItemState, ItemStore
+from adapter.msp.pending import Questions
+from adapter.msp.streams import MESSAGE_FIELD
+from adapter.msp.turns import TurnLedger
+from adapter.msp.vocabulary import OPEN_STATUS, SERVER_REQUESTS
+
+Params = dict[str, Any]
+Changes = Sequence[Change]
+
+
+class SessionFold:
+    """The present state of one session.
+
+    Attributes:
+        items: all items in the order of first sight.
+        turns: which turns run, and how the others ended.
+        facts: present values by name (`facts.FACTS`), as the params that brought them.
+        head_cursor: the newest event seen live; a resume result's `viewCursor` may be put here.
+        last_durable_cursor: the newest event a host can be asked to continue from (`msp.md §11.1`).
+    """
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.items = ItemStore()
+        self.turns = TurnLedger()
+        self.facts: dict[str, Params] = {}
+        self.head_cursor: str | None = None
+        self.last_durable_cursor: str | None = None
+        self._approvals = Questions("approvalId")
+        self._inputs = Questions("userInputId")
+        self._early = EarlyDeltas()
+        self._order = ArrivalOrder()
+        self._places: dict[str, Place] = {}
+        self._live = True
+        self._handlers: dict[str, Callable[[Params], Changes]] = {
+            "turn/started": self._turn_started,
+            "turn/completed": self._turn_completed,
+            "turn/unqueued": self._turn_unqueued,
+            "turn/retracted": self._turn_retracted,
+            "turn/retryScheduled": _retry_scheduled,
+            "turn/modelRetryScheduled": _retry_scheduled,
+            "item/started": partial(self._full_item, default_status=OPEN_STATUS),
+            "item/updated": partial(self._full_item, default_status=OPEN_STATUS),
+            "item/completed": partial(self._full_item, default_status="completed"),
+            "approval/requested": self._approval_requested,
+            "approval/request": self._approval_requested,
+            "approval/updated": self._approval_updated,
+            "approval/resolved": self._approval_resolved,
+            "userInput/requested": self._input_requested,
+            "userInput/request": self._input_requested,
+            "userInput/settled": self._input_settled,
+            "view/gap": self._gap,
+            "session/closed": _session_closed,
+        }
+        for method, name in NOTICES.items():
+            self._handlers.setdefault(method, partial(_notice, name))
+
+    @property
+    def open_approvals(self) -> dict[str, Params]:
+        """Approvals that wait for a decision, by `approvalId`, each as it stands now."""
+        return self._approvals.open
+
+    @property
+    def open_inputs(self) -> dict[str, Params]:
+        """Questions that wait for an answer, by `userInputId`."""
+        return self._inputs.open
+
+    @property
+    def todo(self) -> list[dict[str, Any]]:
+        """The plan as it stands."""
+        return _todo_items(self.facts.get("todoList", {})) or []
+
+    # -- live -----------------------------------------------------------------------------------------------------
+
+    def apply(self, method: str, params: Any) -> Changes:
+        """Folds in one live notification, or the params of one server request, and answers what changed."""
+        if not isinstance(params, dict):
+            return ()
+        if method == "item/delta":
+            return self._delta(params)
+        # A request is sent again whenever its question still stands, with the cursor it had at first.
+        if method not in SERVER_REQUESTS:
+            cursor = params.get("viewCursor")
+            if isinstance(cursor, str):
+                self.head_cursor = cursor
+                if isinstance(params.get("sourceRange"), dict):
+                    self.last_durable_cursor = cursor
+                    if not self._order.arrive(cursor):
+                        return ()
+        return self._dispatch(method, params)
+
+    def distrust_streams(self) -> None:
+        """Deltas may be missing from here on: what is open is completed by its full object instead."""
+        for item in self.items.open_items():
+            item.frozen = True
+        self._early.distrust()
+
+    @property
+    def open_questions(self) -> frozenset[str]:
+        """Ids of all open approvals and questions."""
+        return frozenset(self._approvals.open) | frozenset(self._inputs.open)
+
+    def reconcile(self, pending: Params, before: Collection[str]) -> list[Change]:
+        """Takes an `approval/listPending` result as the truth about open questions (`msp.md §11.5`).
+
+        `before` is what `open_questions` was when the list was asked for: only these can be gone, since a question
+        opened meanwhile may be younger than the list.
+        """
+        changes: list[Change] = []
+        approvals, inputs = _dicts(pending.get("approvals")), _dicts(pending.get("userInputs"))
+        listed = {self._approvals.id_of(params) for params in approvals}
+        listed |= {self._inputs.id_of(params) for params in inputs}
+        for gone in [question for question in before if question not in listed]:
+            if gone in self._approvals.open:
+                changes += self._approval_resolved({"sessionId": self.session_id, "approvalId": gone})
+            elif gone in self._inputs.open:
+                changes += self._input_settled({"sessionId": self.session_id, "userInputId": gone})
+        for params in approvals:
+            changes += self._approval_requested(params)
+        for params in inputs:
+            changes += self._input_requested(params)
+        return changes
+
+    # -- history --------------------------------------------------------------------------------------------------
+
+    def load(self, items: Iterable[Any]) -> list[Change]:
+        """Folds in full items, e.g. `history.items`."""
+        with self._loading():
+            return [change for item in items for change in self._full_item({"item": item}, OPEN_STATUS)]
+
+    def load_snapshot(self, state: Params, cursor: str | None = None) -> list[Change]:
+        """Folds in a snapshot's `state`, taken at `cursor`; every member of it is optional (`msp.md §10.3`).
+
+        Its `pendingApprovals` and `pendingUserInputs` are only pointers: the questions follow as server requests.
+        """
+        self._order.settle(cursor)
+        if cursor is not None:
+            self.head_cursor = self.last_durable_cursor = cursor
+        changes = self.load(_dicts(state.get("items")))
+        active = state.get("activeTurn")
+        with self._loading():
+            changes += self._turn_started(active) if isinstance(active, dict) else ()
+        for member, name in SNAPSHOT_FACTS.items():
+            value = state.get(member)
+            if isinstance(value, dict):
+                changes += self._fact(name, value)
+        for member, (name, inner) in SNAPSHOT_VALUES.items():
+            value = state.get(member)
+            if value is not None or (member in state and name in self.facts):
+                changes += self._fact(name, {inner: value})
+        return changes
+
+    def load_events(self, events: Iterable[Any], after: str | None = None) -> list[Change]:
+        """Folds in the events of a `view/page` that was read forward from `after` (None: from the beginning).
+
+        Events seen before are skipped, except where the order of the view decides what stands.
+        """
+        changes: list[Change] = []
+        self._order.walk_from(after)
+        with self._loading():
+            for event in events:
+                method, params = (event.get("method"), event.get("params")) if isinstance(event, dict) else (None, None)
+                if not isinstance(method, str) or not isinstance(params, dict):
+                    continue
+                cursor = params.get("viewCursor")
+                fresh = True
+                if isinstance(cursor, str):
+                    self.last_durable_cursor = cursor
+                    fresh = self._order.visit(cursor)
+                if fresh or method in DECIDED_BY_ORDER:
+                    changes += self._dispatch(method, params)
+        self._order.end_walk()
+        return changes
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """While history is read: deltas that led to an open item are not in it, and its questions were not asked."""
+        self._live = False
+        try:
+            yield
+        finally:
+            self._live = True
+
+    # -- one event ------------------------------------------------------------------------------------------------
+
+    def _dispatch(self, method: str, params: Params) -> Changes:
+        fact = FACTS.get(method)
+        if fact is not None:
+            return self._fact(fact, params)
+        handler = self._handlers.get(method)
+        return handler(params) if handler else (Unrecognised(method),)
+
+    def _delta(self, params: Params) -> Changes:
+        cursor = params.get("viewCursor")
+        if isinstance(cursor, str):
+            self.head_cursor = cursor
+        item_id, text, field = params.get("itemId"), params.get("delta"), params.get("field")
+        if field is None:
+            field = MESSAGE_FIELD
+        if not (isinstance(item_id, str) and isinstance(text, str) and isinstance(field, str) and text):
+            return ()
+        item = self.items.get(item_id)
+        if item is None:
+            if not self.items.is_forgotten(item_id):
+                self._early.hold(item_id, field, text)
+            return ()
+        return (TextAppended(item, field, text),) if item.follow(field, text) else ()
+
+    def _full_item(self, params: Params, default_status: str) -> Changes:
+        raw = params.get("item")
+        applied = self.items.apply(raw, default_status) if isinstance(raw, dict) else None
+        if applied is None:
+            return ()
+        item, first = applied
+        texts: list[Change] = self._begin(item) if first else []
+        texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
+        changed = ItemChanged(item, first)
+        return [changed, *texts] if first else [*texts, changed]
+
+    def _begin(self, item: ItemState) -> list[Change]:
+        """The text that came before its item; none if it, or what is still to come, is not the text's beginning."""
+        deltas = self._early.release(item.item_id)
+        seen_from_birth = self._live and item.revision <= 1
+        if not seen_from_birth or deltas is None or not item.continues(deltas):
+            item.frozen = True
+            return []
+        return [TextAppended(item, field, text) for field, text in deltas if item.follow(field, text)]
+
+    def _turn_started(self, params: Params) -> Changes:
+        turn_id, command_id = params.get("turnId"), params.get("commandId")
+        command_id = command_id if isinstance(command_id, str) else None
+        if not isinstance(turn_id, str) or not self.turns.start(turn_id, command_id):
+            return ()
+        if self._live:
+            self._early.trust()
+        return (TurnStarted(turn_id, command_id),)
+
+    def _turn_completed(self, params: Params) -> Changes:
+        ended = self.turns.complete(params)
+        return (TurnEnded(*ended),) if ended else ()
+
+    def _turn_unqueued(self, params: Params) -> Changes:
+        ended = self.turns.unqueue(params.get("turnId"))
+        return (TurnEnded(*ended),) if ended else ()
+
+    def _turn_retracted(self, params: Params) -> Changes:
+        self.turns.retract(params.get("turnId"), params.get("outcome"))
+        return _notice(NOTICES["turn/retracted"], params)
+
+    def _approval_requested(self, params: Params) -> Changes:
+        place = f"approval:{params.get('approvalId')}"
+        if not self._is_newest(place) or not self._approvals.ask(params, live=self._live):
+            return ()
+        self._places[place] = self._order.position
+        return (ApprovalOpened(params),)
+
+    def _approval_updated(self, params: Params) -> Changes:
+        place = f"approval:{params.get('approvalId')}"
+        merged = self._approvals.update(params, live=self._live) if self._is_newest(place) else None
+        if merged is None:
+            return ()
+        self._places[place] = self._order.position
+        return (ApprovalUpdated(merged),)
+
+    def _approval_resolved(self, params: Params) -> Changes:
+        self._places.pop(f"approval:{params.get('approvalId')}", None)
+        return (ApprovalResolved(params),) if self._approvals.settle(params) else ()
+
+    def _input_requested(self, params: Params) -> Changes:
+        return (InputOpened(params),) if self._inputs.ask(params, live=self._live) else ()
+
+    def _input_settled(self, params: Params) -> Changes:
+        return (InputSettled(params),) if self._inputs.settle(params) else ()
+
+    def _gap(self, params: Params) -> Changes:
+        after, following = params.get("after"), params.get("next")
+        if not isinstance(after, str) or not isinstance(following, str):
+            return ()
+        self.distrust_streams()
+        return (GapSeen(after, following),)
+
+    def _fact(self, name: str, params: Params) -> Changes:
+        todo = _todo_items(params) if name == "todoList" else []
+        if todo is None or not self._is_newest(name) or self.facts.get(name) == params:
+            return ()
+        self.facts[name] = params
+        self._places[name] = self._order.position
+        if name == "todoList":
+            return (TodoListChanged(todo),)
+        if name == "tokenUsage":
+            return (TokenUsageChanged(params),)
+        if name == "contextUsage":
+            return (ContextUsageChanged(params),)
+        return (SessionFactChanged(name, params),)
+
+    def _is_newest(self, name: str) -> bool:
+        """Whether the event being applied stands no earlier than the one that last decided `name`."""
+        return self._places.get(name, START) <= self._order.position
+
+
+def _retry_scheduled(params: Params) -> Changes:
+    return (RetryScheduled(params),)
+
+
+def _session_closed(params: Params) -> Changes:
+    reason = params.get("reason")
+    return (SessionClosed(reason if isinstance(reason, str) else "unknown"),)
+
+
+def _notice(name: str, params: Params) -> Changes:
+    return (SessionFactChanged(name, params),)
+
+
+def _todo_items(params: Params) -> list[dict[str, Any]] | None:
+    items = params.get("items")
+    return _dicts(items) if isinstance(items, list) else None
+
+
+def _dicts(values: object) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

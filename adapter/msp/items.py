@@ -1,0 +1,170 @@
+"""The items of one session: full objects by revision, text by deltas (`msp.md §13.1`)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from adapter.msp.streams import MESSAGE_FIELD, OUTPUT_FIELD, StreamedText, is_streamable, whole_texts
+from adapter.msp.vocabulary import OPEN_STATUS
+
+# Settled items kept whole, for cards and stored output that are asked for later. Open ones are always kept.
+REMEMBERED_SETTLED_ITEMS: Final = 2000
+
+# Of older items only the revision is kept, so that a late copy is not taken for a new item.
+REMEMBERED_REVISIONS: Final = 50_000
+
+
+class ItemState:
+    """One item as known now.
+
+    Attributes:
+        raw: the latest full object the host sent, unknown members included.
+        frozen: part of the text may have been lost on the way, so deltas of it are no longer followed; the next full
+            object brings the whole text. Output is followed all the same: it is shown by redrawing, and heals.
+    """
+
+    __slots__ = ("_streams", "frozen", "item_id", "kind", "raw", "revision", "status", "turn_id")
+
+    def __init__(self, item_id: str) -> None:
+        self.item_id = item_id
+        self.kind = "unknown"
+        self.turn_id: str | None = None
+        self.revision = 0
+        self.status = OPEN_STATUS
+        self.raw: dict[str, Any] = {}
+        self.frozen = False
+        self._streams: dict[str, StreamedText] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == OPEN_STATUS
+
+    def text(self, field: str) -> str:
+        """The text of a streamable field: the host's own once the item is settled, what was streamed until then."""
+        if not self.is_open:
+            for name, whole in whole_texts(self.kind, self.raw):
+                if name == field:
+                    return whole
+        stream = self._streams.get(field)
+        return stream.text() if stream else ""
+
+    def follow(self, field: str, text: str) -> bool:
+        """Appends a delta; False if it has no place here."""
+        if self.status != OPEN_STATUS or (self.frozen and field != OUTPUT_FIELD):
+            return False
+        stream = self._streams.get(field)
+        if stream is None:
+            if not is_streamable(self.kind, field):
+                return False
+            stream = self._streams[field] = StreamedText()
+        stream.append(text)
+        return True
+
+    def catch_up(self) -> list[tuple[str, str]]:
+        """Takes the full object's texts as shown and answers what of them was not, as (field, suffix).
+
+        A text that does not continue what was shown answers nothing: text once shown cannot be taken back, and
+        showing it a second time would be worse.
+        """
+        missing = []
+        for field, whole in self._whole_texts():
+            stream = self._streams.setdefault(field, StreamedText())
+            suffix = stream.missing_from(whole)
+            if suffix:
+                stream.append(suffix)
+                missing.append((field, suffix))
+        return missing
+
+    def continues(self, deltas: list[tuple[str, str]]) -> bool:
+        """Whether deltas that came before this first full object fit to the text it brought along."""
+        for field, whole in whole_texts(self.kind, self.raw):
+            streamed = "".join(text for name, text in deltas if name == field)
+            if not (streamed.startswith(whole) or whole.startswith(streamed)):
+                return False
+        return True
+
+    def _whole_texts(self) -> list[tuple[str, str]]:
+        texts = list(whole_texts(self.kind, self.raw))
+        if self.kind == "reasoning" and not self.is_open and not texts and not self._streams.keys() - {MESSAGE_FIELD}:
+            # Without a summary the unabridged text is all there is; it is never streamed.
+            thought = self.raw.get("text")
+            if isinstance(thought, str):
+                texts.append((MESSAGE_FIELD, thought))
+        return texts
+
+    def __repr__(self) -> str:
+        return f"ItemState({self.item_id!r}, {self.kind}, revision {self.revision}, {self.status})"
+
+
+class ItemStore:
+    """Items in the order they were first seen."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, ItemState] = {}
+        self._settled: OrderedDict[str, None] = OrderedDict()
+        self._revisions: OrderedDict[str, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[ItemState]:
+        return iter(self._items.values())
+
+    def get(self, item_id: str) -> ItemState | None:
+        return self._items.get(item_id)
+
+    def is_forgotten(self, item_id: str) -> bool:
+        """Whether the item was seen, settled, and dropped."""
+        return item_id in self._revisions
+
+    def open_items(self) -> list[ItemState]:
+        return [item for item in self._items.values() if item.is_open]
+
+    def apply(self, raw: dict[str, Any], default_status: str) -> tuple[ItemState, bool] | None:
+        """Takes a full item if its revision is higher than the known one; answers it and whether it is new.
+
+        None: not an item, or one we have. `default_status` stands in for a missing `status`; an item without a usable
+        `revision` counts as newer than what is known.
+        """
+        item_id = raw.get("itemId")
+        if not isinstance(item_id, str) or not item_id:
+            return None
+        item = self._items.get(item_id)
+        known = item.revision if item else self._revisions.get(item_id, 0)
+        revision = raw.get("revision")
+        if not isinstance(revision, int) or isinstance(revision, bool):
+            revision = known + 1
+        first = item is None and item_id not in self._revisions
+        if revision <= known and not first:
+            return None
+        if item is None:
+            item = self._items[item_id] = ItemState(item_id)
+        item.revision = revision
+        item.raw = raw
+        item.kind = _word(raw.get("kind"), item.kind)
+        item.status = _word(raw.get("status"), default_status)
+        turn_id = raw.get("turnId")
+        item.turn_id = turn_id if isinstance(turn_id, str) else item.turn_id
+        if self._revisions.pop(item_id, None) is not None:
+            # It comes back changed. Its text was shown when we still had it, so none of it is news.
+            item.catch_up()
+            item.frozen = True
+        self._keep(item)
+        return item, first
+
+    def _keep(self, item: ItemState) -> None:
+        if item.is_open:
+            self._settled.pop(item.item_id, None)
+            return
+        self._settled[item.item_id] = None
+        if len(self._settled) > REMEMBERED_SETTLED_ITEMS:
+            forgotten, _ = self._settled.popitem(last=False)
+            self._revisions[forgotten] = self._items.pop(forgotten).revision
+            if len(self._revisions) > REMEMBERED_REVISIONS:
+                self._revisions.popitem(last=False)
+
+
+def _word(value: object, default: str) -> str:
+    return value if isinstance(value, str) and value else default

@@ -1,0 +1,80 @@
+"""Text that grows piece by piece, and what of the final text a reader has not seen yet (`msp.md §13.1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+# A field's text kept for comparison with the final one. A final item must fit one frame (10 MiB), so text that grew
+# past this cannot be the beginning of it.
+STREAMED_TEXT_LIMIT: Final = 10 * 1024 * 1024
+
+# Summary parts of one reasoning item; a higher index is not a part any model wrote.
+SUMMARY_PARTS_LIMIT: Final = 1000
+
+MESSAGE_FIELD: Final = "text"
+OUTPUT_FIELD: Final = "output"
+SUMMARY_PREFIX: Final = "summary."
+
+_OUTPUT_KINDS: Final = frozenset({"toolCall", "userShell"})
+
+
+class StreamedText:
+    """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters."""
+
+    __slots__ = ("_chunks", "_length")
+
+    def __init__(self) -> None:
+        self._chunks: list[str] = []
+        self._length = 0
+
+    def append(self, text: str) -> None:
+        self._length += len(text)
+        if self._length <= STREAMED_TEXT_LIMIT:
+            self._chunks.append(text)
+
+    def text(self) -> str:
+        """The text so far; its beginning, if it grew past the limit."""
+        if len(self._chunks) > 1:
+            self._chunks = ["".join(self._chunks)]
+        return self._chunks[0] if self._chunks else ""
+
+    def missing_from(self, final: str) -> str | None:
+        """What of `final` was not shown yet; None when it does not continue what was shown."""
+        shown = self.text()
+        if self._length > STREAMED_TEXT_LIMIT or not final.startswith(shown):
+            return None
+        return final[len(shown) :]
+
+
+def is_streamable(kind: str, field: str) -> bool:
+    """Whether deltas of `field` mean anything for an item of this kind; unknown paths are ignored."""
+    if field == MESSAGE_FIELD:
+        return kind == "agentMessage"
+    if field == OUTPUT_FIELD:
+        return kind in _OUTPUT_KINDS
+    index = field.removeprefix(SUMMARY_PREFIX)
+    return (
+        kind == "reasoning"
+        and index != field
+        and index.isascii()
+        and index.isdigit()
+        and int(index[:9]) < SUMMARY_PARTS_LIMIT
+    )
+
+
+def whole_texts(kind: str, raw: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The streamable texts that a full item carries, as (field, text) in reading order."""
+    if kind == "agentMessage":
+        value = raw.get("text")
+        if isinstance(value, str):
+            yield MESSAGE_FIELD, value
+    elif kind in _OUTPUT_KINDS:
+        value = raw.get("visibleOutput")
+        if isinstance(value, str):
+            yield OUTPUT_FIELD, value
+    elif kind == "reasoning":
+        summary = raw.get("summary")
+        for index, part in enumerate(summary[:SUMMARY_PARTS_LIMIT] if isinstance(summary, list) else ()):
+            if isinstance(part, str):
+                yield f"{SUMMARY_PREFIX}{index}", part

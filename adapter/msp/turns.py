@@ -1,0 +1,120 @@
+"""The life of turns: how each one ends, and that it ends once (`msp.md §12.3`)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+import msgspec
+
+# Outcomes kept for whoever asks after the fact: a turn can end before its acknowledgement is read.
+REMEMBERED_OUTCOMES: Final = 1000
+
+UNQUEUED: Final = "unqueued"
+UNKNOWN_TERMINAL: Final = "unknown"
+
+
+class TurnError(msgspec.Struct, frozen=True):
+    """Why a turn failed. `kind` is an open word; `retryable` is None when the host did not say."""
+
+    kind: str
+    message: str
+    retryable: bool | None = None
+    quota: dict[str, Any] | None = None
+
+
+class TurnOutcome(msgspec.Struct, frozen=True):
+    """How a turn ended.
+
+    `terminal` is `completed`, `failed`, `cancelled`, `unqueued` (it was reclaimed and never ran), a word newer than
+    this table, or `unknown` when the host named none. `duration_ms` is in milliseconds, `usage` as the host sent it.
+    """
+
+    terminal: str
+    error: TurnError | None = None
+    reason: str | None = None
+    usage: dict[str, Any] | None = None
+    duration_ms: int | None = None
+
+
+class TurnLedger:
+    """Turns of one session by id: running, or settled with an outcome. The first terminal wins."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, str | None] = {}
+        self._outcomes: OrderedDict[str, TurnOutcome] = OrderedDict()
+        self._retracted: OrderedDict[str, None] = OrderedDict()
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """Turns that started and have not ended, oldest first."""
+        return tuple(self._running)
+
+    def outcome(self, turn_id: str) -> TurnOutcome | None:
+        return self._outcomes.get(turn_id)
+
+    def is_retracted(self, turn_id: str) -> bool:
+        """Whether the turn's user message was withdrawn; the turn still gets its own end."""
+        return turn_id in self._retracted
+
+    def start(self, turn_id: str, command_id: str | None = None) -> bool:
+        """False if the turn already runs, or has ended: a late start changes nothing."""
+        if turn_id in self._running or turn_id in self._outcomes:
+            return False
+        self._running[turn_id] = command_id
+        return True
+
+    def complete(self, params: dict[str, Any]) -> tuple[str, TurnOutcome] | None:
+        """Settles the turn that `turn/completed` names, started or not.
+
+        None if it has ended before, or if no turn is named: an end without an id must not end whatever runs.
+        """
+        return self._settle(params.get("turnId"), _outcome(params))
+
+    def unqueue(self, turn_id: object) -> tuple[str, TurnOutcome] | None:
+        """Settles a reclaimed turn: nothing else will ever be said about it."""
+        return self._settle(turn_id, TurnOutcome(UNQUEUED))
+
+    def retract(self, turn_id: object, outcome: object = None) -> bool:
+        """Notes a withdrawn user message; False if the host declined. Not a terminal."""
+        if not isinstance(turn_id, str) or outcome == "declined":
+            return False
+        self._retracted[turn_id] = None
+        if len(self._retracted) > REMEMBERED_OUTCOMES:
+            self._retracted.popitem(last=False)
+        return True
+
+    def _settle(self, turn_id: object, outcome: TurnOutcome) -> tuple[str, TurnOutcome] | None:
+        if not isinstance(turn_id, str) or not turn_id or turn_id in self._outcomes:
+            return None
+        self._running.pop(turn_id, None)
+        self._outcomes[turn_id] = outcome
+        if len(self._outcomes) > REMEMBERED_OUTCOMES:
+            self._outcomes.popitem(last=False)
+        return turn_id, outcome
+
+
+def _outcome(params: dict[str, Any]) -> TurnOutcome:
+    terminal, reason = params.get("terminal"), params.get("reason")
+    usage, duration = params.get("usage"), params.get("durationMs")
+    return TurnOutcome(
+        terminal=terminal if isinstance(terminal, str) and terminal else UNKNOWN_TERMINAL,
+        error=turn_error(params.get("error")),
+        reason=reason if isinstance(reason, str) else None,
+        usage=usage if isinstance(usage, dict) else None,
+        duration_ms=duration if isinstance(duration, int) and not isinstance(duration, bool) else None,
+    )
+
+
+def turn_error(error: object) -> TurnError | None:
+    """Reads the `error` of `turn/completed` or of `lastTurn`, whatever of it is there."""
+    if not isinstance(error, dict):
+        return None
+    kind, message = error.get("kind"), error.get("message")
+    retryable, quota = error.get("retryable"), error.get("quota")
+    return TurnError(
+        kind=kind if isinstance(kind, str) else "unknown",
+        message=message if isinstance(message, str) else "",
+        retryable=retryable if isinstance(retryable, bool) else None,
+        quota=quota if isinstance(quota, dict) else None,
+    )

@@ -1,0 +1,589 @@
+"""The fold of one session: what a reader is told, event by event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapter.msp.changes import (
+    ApprovalOpened,
+    ApprovalResolved,
+    ApprovalUpdated,
+    Change,
+    ContextUsageChanged,
+    GapSeen,
+    InputOpened,
+    InputSettled,
+    ItemChanged,
+    RetryScheduled,
+    SessionClosed,
+    SessionFactChanged,
+    TextAppended,
+    TodoListChanged,
+    TokenUsageChanged,
+    TurnEnded,
+    TurnStarted,
+    Unrecognised,
+)
+from adapter.msp.fold import SessionFold
+from adapter.msp.vocabulary import NOTIFICATIONS, Delivery
+
+Event = tuple[str, dict[str, Any]]
+
+
+def item(
+    item_id: str = "i", kind: str = "agentMessage", revision: int = 1, status: str = "inProgress", **more: Any
+) -> Any:
+    return {"itemId": item_id, "kind": kind, "revision": revision, "status": status, "turnId": "t", **more}
+
+
+def started(raw: Any) -> Event:
+    return "item/started", {"item": raw}
+
+
+def updated(raw: Any) -> Event:
+    return "item/updated", {"item": raw}
+
+
+def completed(raw: Any) -> Event:
+    return "item/completed", {"item": raw | {"status": "completed"}}
+
+
+def delta(text: str, item_id: str = "i", **more: Any) -> Event:
+    return "item/delta", {"itemId": item_id, "delta": text, **more}
+
+
+def durable(event: Event, cursor: str) -> Event:
+    return event[0], event[1] | {"viewCursor": cursor, "sourceRange": {}}
+
+
+def paged(*events: Event) -> list[dict[str, Any]]:
+    return [{"method": method, "params": params} for method, params in events]
+
+
+def todo(text: str) -> Event:
+    return "session/todoListChanged", {"items": [{"text": text, "status": "pending"}]}
+
+
+def run(fold: SessionFold, *events: Event) -> list[Change]:
+    return [change for event in events for change in fold.apply(*event)]
+
+
+def shown(changes: list[Change], field: str | None = None) -> str:
+    return "".join(c.text for c in changes if isinstance(c, TextAppended) and field in (None, c.field))
+
+
+def kinds(changes: list[Change]) -> list[str]:
+    return [type(change).__name__ for change in changes]
+
+
+@pytest.fixture
+def fold() -> SessionFold:
+    return SessionFold("s")
+
+
+# -- text ----------------------------------------------------------------------------------------------------------
+
+
+def test_k1_streamed_text_is_not_repeated_by_the_completion(fold: SessionFold) -> None:
+    changes = run(
+        fold,
+        started(item()),
+        delta("ab"),
+        delta("cd", field="text"),
+        delta("ef"),
+        completed(item(revision=2, text="abcdef")),
+    )
+    assert shown(changes) == "abcdef"
+    assert kinds(changes) == ["ItemChanged", "TextAppended", "TextAppended", "TextAppended", "ItemChanged"]
+
+
+def test_k1_deltas_without_an_item_id_are_made_up_for_by_the_completion(fold: SessionFold) -> None:
+    nameless: list[Event] = [("item/delta", {"delta": text}) for text in ("ab", "cd", "ef")]
+    assert shown(run(fold, *nameless, completed(item(text="abcdef")))) == "abcdef"
+
+
+def test_k3_the_missing_tail_is_added_once(fold: SessionFold) -> None:
+    changes = run(fold, started(item()), delta("ab"), completed(item(revision=2, text="abcdef")))
+    assert [c.text for c in changes if isinstance(c, TextAppended)] == ["ab", "cdef"]
+    assert kinds(changes)[-2:] == ["TextAppended", "ItemChanged"]
+
+
+def test_k3_an_item_without_deltas_gives_its_whole_text_after_its_announcement(fold: SessionFold) -> None:
+    changes = run(fold, completed(item(text="xyz")))
+    assert kinds(changes) == ["ItemChanged", "TextAppended"]
+    assert shown(changes) == "xyz"
+    assert isinstance(changes[0], ItemChanged)
+    assert changes[0].first
+
+
+@pytest.mark.parametrize("started_text", ["", "ab", "abcd", "abcdef"])
+def test_k4_late_start_loses_and_repeats_nothing(fold: SessionFold, started_text: str) -> None:
+    changes = run(
+        fold, delta("ab"), delta("cd"), started(item(text=started_text)), completed(item(revision=2, text="abcdef"))
+    )
+    assert shown(changes) == "abcdef"
+
+
+def test_k4_early_deltas_are_shown_when_the_item_is_known(fold: SessionFold) -> None:
+    assert run(fold, delta("ab")) == []
+    assert shown(run(fold, started(item(text="")))) == "ab"
+
+
+def test_k4_start_that_contradicts_early_deltas_waits_for_the_completion(fold: SessionFold) -> None:
+    changes = run(fold, delta("cd"), started(item(text="ab")), delta("ef"), completed(item(revision=2, text="abcdef")))
+    assert shown(changes) == "abcdef"
+
+
+def test_early_deltas_beyond_the_bound_wait_for_the_completion(
+    fold: SessionFold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapter.msp.early.HELD_CHARACTERS", 3)
+    changes = run(
+        fold, delta("ab"), delta("cd"), started(item()), delta("ef"), completed(item(revision=2, text="abcdef"))
+    )
+    assert shown(changes) == "abcdef"
+
+
+def test_early_deltas_of_many_items_are_bounded(fold: SessionFold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.msp.early.HELD_ITEMS", 2)
+    run(fold, *(delta("ab", item_id=str(n)) for n in range(5)))
+    assert shown(run(fold, started(item("0")))) == ""
+    assert shown(run(fold, completed(item("0", revision=2, text="ab")))) == "ab"
+    assert shown(run(fold, started(item("4")))) == "ab"
+
+
+def test_k5_two_answers_keep_their_own_item(fold: SessionFold) -> None:
+    changes = run(fold, completed(item("a", text="one")), completed(item("b", text="two")))
+    assert [(c.item.item_id, c.text) for c in changes if isinstance(c, TextAppended)] == [("a", "one"), ("b", "two")]
+
+
+def test_final_text_that_differs_is_kept_and_not_appended(fold: SessionFold) -> None:
+    changes = run(fold, started(item()), delta("abX"), completed(item(revision=2, text="abcd")))
+    assert shown(changes) == "abX"
+    assert kinds(changes)[-1] == "ItemChanged"
+    known = fold.items.get("i")
+    assert known is not None
+    assert known.text("text") == "abcd"
+
+
+def test_deltas_of_a_settled_item_are_dropped(fold: SessionFold) -> None:
+    assert shown(run(fold, completed(item(text="ab")), delta("cd"))) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "member"), [("toolCall", "output", "visibleOutput"), ("userShell", "output", "visibleOutput")]
+)
+def test_output_is_streamed(fold: SessionFold, kind: str, field: str, member: str) -> None:
+    changes = run(
+        fold,
+        started(item(kind=kind)),
+        delta("ab", field=field),
+        updated(item(kind=kind, revision=2, **{member: "abcd"})),
+        completed(item(kind=kind, revision=3, **{member: "abcdef"})),
+    )
+    assert shown(changes, "output") == "abcdef"
+
+
+def test_reasoning_summary_parts_are_separate_fields(fold: SessionFold) -> None:
+    changes = run(
+        fold,
+        started(item(kind="reasoning")),
+        delta("one", field="summary.0"),
+        delta("tw", field="summary.1"),
+        completed(item(kind="reasoning", revision=2, summary=["one", "two", "three"], text="raw thought")),
+    )
+    assert [shown(changes, f"summary.{n}") for n in range(3)] == ["one", "two", "three"]
+    assert shown(changes, "text") == ""
+
+
+def test_reasoning_without_a_summary_gives_its_text_on_completion(fold: SessionFold) -> None:
+    open_changes = run(fold, started(item(kind="reasoning", text="half")))
+    assert shown(open_changes) == ""
+    assert shown(run(fold, completed(item(kind="reasoning", revision=2, text="thought", summary=[])))) == "thought"
+
+
+@pytest.mark.parametrize(
+    "field", ["summary.x", "summary.", "summary.1000", "summary.²", "args", "", "output", 7, ["text"]]
+)
+def test_unknown_delta_paths_are_ignored(fold: SessionFold, field: Any) -> None:
+    assert run(fold, started(item()), delta("ab", field=field))[1:] == []
+
+
+def test_user_messages_are_told_as_items_only(fold: SessionFold) -> None:
+    assert kinds(run(fold, completed(item(kind="userMessage", text="hi")))) == ["ItemChanged"]
+
+
+# -- items ---------------------------------------------------------------------------------------------------------
+
+
+def test_j2_completion_without_a_start_announces_the_item(fold: SessionFold) -> None:
+    changes = run(fold, completed(item("itm-7", kind="toolCall")))
+    assert isinstance(changes[0], ItemChanged)
+    assert changes[0].first
+    assert not changes[0].item.is_open
+
+
+@pytest.mark.parametrize("revision", [1, 2])
+def test_revisions_that_are_not_higher_are_ignored(fold: SessionFold, revision: int) -> None:
+    run(fold, completed(item(revision=2, text="new")))
+    assert run(fold, updated(item(revision=revision, text="old"))) == []
+
+
+def test_retracted_user_message_is_told_again(fold: SessionFold) -> None:
+    run(fold, completed(item(kind="userMessage")))
+    changes = run(fold, completed(item(kind="userMessage", revision=2, retracted=True)))
+    assert isinstance(changes[0], ItemChanged)
+    assert not changes[0].first
+    assert changes[0].item.raw["retracted"] is True
+
+
+def test_o3_unknown_method_kind_status_and_missing_members(fold: SessionFold) -> None:
+    assert run(fold, ("item/sparkle", {"x": 1})) == [Unrecognised("item/sparkle")]
+    run(fold, updated(item("m", kind="mural", status="simmering")), completed({"itemId": "n"}))
+    mural, bare = fold.items.get("m"), fold.items.get("n")
+    assert mural is not None
+    assert bare is not None
+    assert (mural.kind, mural.is_open) == ("mural", False)
+    assert (bare.kind, bare.status) == ("unknown", "completed")
+
+
+def test_an_item_without_revisions_still_settles(fold: SessionFold) -> None:
+    bare = {"itemId": "i", "kind": "toolCall"}
+    run(fold, started(bare), completed(bare))
+    known = fold.items.get("i")
+    assert known is not None
+    assert not known.is_open
+
+
+def test_settled_items_are_bounded_and_open_ones_kept(fold: SessionFold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.msp.items.REMEMBERED_SETTLED_ITEMS", 2)
+    run(fold, started(item("open")), *(completed(item(name, revision=2, text=name)) for name in "abc"))
+    assert [known.item_id for known in fold.items] == ["open", "b", "c"]
+    assert run(fold, completed(item("a", revision=2, text="a")), updated(item("a", revision=1)), delta("x", "a")) == []
+
+
+def test_forgotten_item_that_changes_does_not_repeat_its_text(
+    fold: SessionFold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapter.msp.items.REMEMBERED_SETTLED_ITEMS", 1)
+    run(fold, completed(item("a", text="a")), completed(item("b", text="b")))
+    changes = run(fold, completed(item("a", revision=2, text="a!")))
+    assert kinds(changes) == ["ItemChanged"]
+    assert isinstance(changes[0], ItemChanged)
+    assert not changes[0].first
+
+
+# -- turns ---------------------------------------------------------------------------------------------------------
+
+
+def test_turn_runs_and_ends(fold: SessionFold) -> None:
+    changes = run(
+        fold,
+        ("turn/started", {"turnId": "t", "commandId": "c"}),
+        ("turn/completed", {"turnId": "t", "terminal": "completed"}),
+        ("turn/completed", {"turnId": "t", "terminal": "failed"}),
+        ("turn/started", {"turnId": "t", "commandId": "c"}),
+    )
+    assert kinds(changes) == ["TurnStarted", "TurnEnded"]
+    assert changes[0] == TurnStarted("t", "c")
+    assert isinstance(changes[1], TurnEnded)
+    assert changes[1].outcome.terminal == "completed"
+
+
+def test_h6_only_its_own_completion_ends_a_turn(fold: SessionFold) -> None:
+    run(fold, ("turn/started", {"turnId": "trn-1"}), ("turn/started", {"turnId": "trn-2"}))
+    run(fold, ("turn/completed", {"turnId": "trn-1", "terminal": "completed"}))
+    assert run(fold, ("turn/completed", {"terminal": "completed"})) == []
+    assert fold.turns.running == ("trn-2",)
+
+
+def test_retries_and_retractions_do_not_end_a_turn(fold: SessionFold) -> None:
+    retry = {"turnId": "t", "attempt": 1, "nextAttempt": 2, "maxAttempts": 3, "retryDelayMs": 500}
+    changes = run(
+        fold,
+        ("turn/started", {"turnId": "t"}),
+        ("turn/retryScheduled", retry),
+        ("turn/modelRetryScheduled", retry),
+        ("turn/foregroundCompleted", {"turnId": "t"}),
+        ("turn/retracted", {"turnId": "t", "commandId": "c"}),
+    )
+    assert changes[1:3] == [RetryScheduled(retry), RetryScheduled(retry)]
+    assert changes[3:] == [
+        SessionFactChanged("foregroundCompleted", {"turnId": "t"}),
+        SessionFactChanged("turnRetracted", {"turnId": "t", "commandId": "c"}),
+    ]
+    assert fold.turns.running == ("t",)
+    assert fold.turns.is_retracted("t")
+
+
+# -- questions -----------------------------------------------------------------------------------------------------
+
+
+def approval(stage: int = 0, approval_id: str = "a", **more: Any) -> dict[str, Any]:
+    requirement = {"approvalId": approval_id, "sourceIndex": stage}
+    return {"approvalId": approval_id, "toolName": "bash", "currentRequirementId": requirement, **more}
+
+
+@pytest.mark.parametrize(
+    "methods", [["approval/requested"], ["approval/request"], ["approval/requested", "approval/request"]]
+)
+def test_approval_is_asked_once_however_it_comes(fold: SessionFold, methods: list[str]) -> None:
+    changes = run(fold, *((method, approval(viewCursor="v", sourceRange={})) for method in methods * 2))
+    assert kinds(changes) == ["ApprovalOpened"]
+    assert list(fold.open_approvals) == ["a"]
+
+
+def test_next_stage_arrives_by_update_and_keeps_the_rest(fold: SessionFold) -> None:
+    run(fold, ("approval/requested", approval()))
+    update = approval(1, change={"kind": "stageResolved"}, availableChoices=[{"choiceId": "x"}])
+    del update["toolName"]
+    changes = run(fold, ("approval/updated", update), ("approval/request", approval(1)))
+    assert kinds(changes) == ["ApprovalUpdated"]
+    assert isinstance(changes[0], ApprovalUpdated)
+    assert changes[0].params == approval(1, change={"kind": "stageResolved"}, availableChoices=[{"choiceId": "x"}])
+    assert "change" not in fold.open_approvals["a"]
+
+
+@pytest.mark.parametrize(
+    ("before", "update"),
+    [([], approval(1)), ([("approval/requested", approval())], approval(1, change={"kind": "alreadyTerminal"}))],
+)
+def test_updates_that_change_nothing(fold: SessionFold, before: list[Event], update: dict[str, Any]) -> None:
+    run(fold, *before)
+    assert run(fold, ("approval/updated", update)) == []
+
+
+def test_resolved_approval_is_not_asked_again(fold: SessionFold) -> None:
+    resolved = {"approvalId": "a", "decision": "denied"}
+    changes = run(
+        fold, ("approval/resolved", resolved), ("approval/resolved", resolved), ("approval/request", approval())
+    )
+    assert changes == [ApprovalResolved(resolved)]
+    assert not fold.open_approvals
+
+
+def test_user_input_opens_and_settles_once(fold: SessionFold) -> None:
+    question = {"userInputId": "u", "questions": []}
+    changes = run(
+        fold,
+        ("userInput/request", question),
+        ("userInput/requested", question),
+        ("userInput/settled", {"userInputId": "u", "outcome": "answered"}),
+        ("userInput/request", question),
+    )
+    assert kinds(changes) == ["InputOpened", "InputSettled"]
+
+
+def test_questions_read_from_history_are_asked_when_the_host_sends_them(fold: SessionFold) -> None:
+    assert kinds(fold.load_events(paged(durable(("approval/requested", approval()), "v:1")))) == ["ApprovalOpened"]
+    assert kinds(run(fold, ("approval/request", approval(viewCursor="v:1")))) == ["ApprovalOpened"]
+    assert run(fold, ("approval/request", approval(viewCursor="v:1"))) == []
+
+
+def test_pending_list_opens_what_was_lost_and_closes_what_is_gone(fold: SessionFold) -> None:
+    run(fold, ("approval/requested", approval(approval_id="old")), ("userInput/requested", {"userInputId": "gone"}))
+    before = fold.open_questions
+    run(fold, ("approval/requested", approval(approval_id="young")))
+    pending = {"approvals": [approval(approval_id="lost"), "junk"], "userInputs": [{"userInputId": "new"}]}
+    changes = fold.reconcile(pending, before)
+    assert sorted(kinds(changes)) == ["ApprovalOpened", "ApprovalResolved", "InputOpened", "InputSettled"]
+    assert all("decision" not in c.params for c in changes if isinstance(c, ApprovalResolved))
+    assert sorted(fold.open_approvals) == ["lost", "young"]
+    assert list(fold.open_inputs) == ["new"]
+
+
+# -- facts, cursors, gaps --------------------------------------------------------------------------------------------
+
+
+def test_facts_are_replaced_and_told_when_they_change(fold: SessionFold) -> None:
+    usage, occupancy = {"cumulative": {"totalTokens": 5}}, {"usedTokens": 5, "pressure": "normal"}
+    changes = run(
+        fold,
+        todo("a"),
+        todo("a"),
+        ("session/tokenUsage", usage),
+        ("session/contextUsage", occupancy),
+        ("session/modelChanged", {"modelId": "m"}),
+        ("session/statusChanged", {"status": "idle", "viewCursor": None}),
+    )
+    assert changes == [
+        TodoListChanged([{"text": "a", "status": "pending"}]),
+        TokenUsageChanged(usage),
+        ContextUsageChanged(occupancy),
+        SessionFactChanged("model", {"modelId": "m"}),
+        SessionFactChanged("status", {"status": "idle", "viewCursor": None}),
+    ]
+    assert fold.todo == [{"text": "a", "status": "pending"}]
+
+
+def test_session_closed(fold: SessionFold) -> None:
+    assert run(fold, ("session/closed", {"reason": "idle", "viewCursor": None})) == [SessionClosed("idle")]
+
+
+def test_every_notification_a_host_sends_is_recognised(fold: SessionFold) -> None:
+    sent = [name for name, delivery in NOTIFICATIONS.items() if not delivery & Delivery.FROM_CLIENT]
+    assert [c for name in sent for c in fold.apply(name, {}) if isinstance(c, Unrecognised)] == []
+
+
+@pytest.mark.parametrize("method", sorted(NOTIFICATIONS))
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}, True, [{}], {"x": []}])
+def test_wrong_typed_members_never_raise(fold: SessionFold, method: str, value: Any) -> None:
+    members = "item itemId delta field turnId terminal error usage items approvalId userInputId change after next goal"
+    fold.apply(method, value)
+    for params in (
+        dict.fromkeys(members.split(), value),
+        {"item": {"itemId": "i", "summary": value, "kind": value}},
+    ):
+        fold.apply(method, params)
+        fold.load_events([value, {"method": method, "params": params}, {"method": value, "params": value}])
+        fold.load_snapshot(dict.fromkeys(("items", "activeTurn", "todoList", "goal", "name", "branch"), value))
+        fold.load([value])
+
+
+def test_repeated_durable_event_is_applied_once(fold: SessionFold) -> None:
+    retry = durable(("turn/retryScheduled", {"turnId": "t"}), "v:1")
+    assert kinds(run(fold, retry, retry)) == ["RetryScheduled"]
+    assert fold.load_events(paged(retry)) == []
+
+
+def test_cursors_of_durable_and_other_events(fold: SessionFold) -> None:
+    run(fold, durable(completed(item()), "v:1"), started(item("j")), delta("a", "j", viewCursor="v:2"))
+    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:2", "v:1")
+
+
+def test_unknown_view_event_still_advances_the_cursor(fold: SessionFold) -> None:
+    run(fold, durable(("session/auraChanged", {}), "v:9"))
+    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:9", "v:9")
+
+
+def test_gap_stops_following_open_text_until_the_completion(fold: SessionFold) -> None:
+    changes = run(
+        fold,
+        started(item()),
+        delta("ab"),
+        ("view/gap", {"after": "v:1", "next": "v:3"}),
+        delta("ef"),
+        completed(item(revision=2, text="abcdef")),
+    )
+    assert [c for c in changes if isinstance(c, GapSeen)] == [GapSeen("v:1", "v:3")]
+    assert shown(changes) == "abcdef"
+
+
+def test_text_of_an_item_opened_in_a_gap_waits_for_its_completion(fold: SessionFold) -> None:
+    changes = run(fold, ("view/gap", {"after": "v:1", "next": "v:3"}), delta("ef"), started(item()), delta("gh"))
+    assert shown(changes) == ""
+    assert shown(run(fold, completed(item(revision=2, text="abcdefgh")))) == "abcdefgh"
+
+
+def test_a_new_turn_is_streamed_again_after_a_gap(fold: SessionFold) -> None:
+    run(fold, ("view/gap", {"after": "v:1", "next": "v:3"}), ("turn/started", {"turnId": "t2"}))
+    assert shown(run(fold, delta("ab"), started(item()), delta("cd"))) == "abcd"
+
+
+def test_output_goes_on_after_a_gap(fold: SessionFold) -> None:
+    run(fold, started(item(kind="toolCall")), ("view/gap", {"after": "v:1", "next": "v:3"}))
+    assert shown(run(fold, delta("line", field="output"))) == "line"
+
+
+@pytest.mark.parametrize("joined_late", [[], [updated(item(revision=2))]])
+def test_h7_text_joined_in_the_middle_is_shown_whole_at_the_end(fold: SessionFold, joined_late: list[Event]) -> None:
+    changes = run(fold, delta("ef"), *joined_late, delta("gh"), completed(item(revision=3, text="abcdefgh")))
+    assert shown(changes) == "abcdefgh"
+
+
+# -- history ---------------------------------------------------------------------------------------------------------
+
+
+def test_loaded_items_are_told_in_order(fold: SessionFold) -> None:
+    changes = fold.load([item("u", "userMessage", status="completed"), item("a", status="completed", text="hi")])
+    assert kinds(changes) == ["ItemChanged", "ItemChanged", "TextAppended"]
+    assert [known.item_id for known in fold.items] == ["u", "a"]
+    assert fold.load([item("a", status="completed", text="hi")]) == []
+
+
+def test_item_loaded_while_open_is_completed_by_its_full_object(fold: SessionFold) -> None:
+    changes = fold.load([item(text="ab")]) + run(fold, delta("ef"), completed(item(revision=2, text="abcdef")))
+    assert shown(changes) == "abcdef"
+
+
+def test_snapshot_is_told_like_live_events(fold: SessionFold) -> None:
+    state = {
+        "items": [item("a", status="completed", text="hi")],
+        "activeTurn": {"turnId": "t", "commandId": "c"},
+        "todoList": {"items": [{"text": "x", "status": "pending"}], "revision": 1, "sourceTool": "write_todos"},
+        "effectiveModel": {"modelId": "m", "providerId": None, "source": "user"},
+        "goal": {"objective": "o"},
+        "name": "n",
+        "tokenUsage": {"totalTokens": 1},
+        "branch": None,
+    }
+    changes = fold.load_snapshot(state, "v:7")
+    assert TurnStarted("t", "c") in changes
+    assert TodoListChanged([{"text": "x", "status": "pending"}]) in changes
+    assert TokenUsageChanged({"cumulative": {"totalTokens": 1}}) in changes
+    assert {c.name for c in changes if isinstance(c, SessionFactChanged)} == {"model", "goal", "name"}
+    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:7", "v:7")
+    assert fold.load_snapshot(state, "v:7") == []
+    assert fold.load_snapshot({"goal": None}) == [SessionFactChanged("goal", {"goal": None})]
+
+
+def test_a_tiny_snapshot_is_enough(fold: SessionFold) -> None:
+    assert kinds(fold.load_snapshot({"items": [item()]})) == ["ItemChanged"]
+
+
+def test_page_read_after_the_fact_does_not_override_what_came_later(fold: SessionFold) -> None:
+    run(fold, durable(todo("1"), "v:1"), durable(todo("3"), "v:3"))
+    fold.load_events(paged(durable(todo("2"), "v:2"), durable(todo("3"), "v:3")), after="v:1")
+    assert fold.todo[0]["text"] == "3"
+
+
+def test_page_overrides_what_came_before_it(fold: SessionFold) -> None:
+    run(fold, durable(todo("1"), "v:1"))
+    fold.load_events(paged(durable(todo("2"), "v:2")), after="v:1")
+    assert fold.todo[0]["text"] == "2"
+    run(fold, durable(todo("3"), "v:3"))
+    assert fold.todo[0]["text"] == "3"
+
+
+def test_old_pages_read_after_a_snapshot_do_not_override_it(fold: SessionFold) -> None:
+    fold.load_snapshot({"todoList": {"items": [{"text": "now"}]}}, "v:5")
+    fold.load_events(paged(durable(todo("old"), "v:2")))
+    assert fold.todo == [{"text": "now"}]
+
+
+def test_lost_approval_is_found_in_the_page_with_the_stage_that_came_live(fold: SessionFold) -> None:
+    asked = durable(("approval/requested", approval()), "v:2")
+    moved = durable(("approval/updated", approval(1, change={"kind": "stageResolved"})), "v:3")
+    run(fold, durable(todo("1"), "v:1"), moved)
+    fold.load_events(paged(asked, moved), after="v:1")
+    assert fold.open_approvals["a"]["currentRequirementId"]["sourceIndex"] == 1
+
+
+def test_lost_stage_does_not_override_the_one_that_came_live(fold: SessionFold) -> None:
+    second = durable(("approval/updated", approval(1)), "v:2")
+    third = durable(("approval/updated", approval(2)), "v:3")
+    run(fold, durable(("approval/requested", approval()), "v:1"), third)
+    assert fold.load_events(paged(second, third), after="v:1") == []
+    assert fold.open_approvals["a"]["currentRequirementId"]["sourceIndex"] == 2
+
+
+def test_lost_question_that_was_settled_live_stays_settled(fold: SessionFold) -> None:
+    run(fold, ("userInput/settled", {"userInputId": "u", "outcome": "timedOut"}))
+    assert fold.load_events(paged(durable(("userInput/requested", {"userInputId": "u"}), "v:1"))) == []
+
+
+def test_pages_seen_twice_change_nothing(fold: SessionFold) -> None:
+    events = paged(durable(todo("1"), "v:1"), durable(completed(item(text="hi")), "v:2"), durable(todo("2"), "v:3"))
+    assert kinds(fold.load_events(events)) == ["TodoListChanged", "ItemChanged", "TextAppended", "TodoListChanged"]
+    assert fold.load_events(events) == []
+    assert fold.todo[0]["text"] == "2"
+
+
+def test_questions_are_told_with_all_their_params(fold: SessionFold) -> None:
+    question = {"userInputId": "u", "questions": [{"id": "q"}], "autoResolutionMs": 5}
+    assert run(fold, ("userInput/requested", question)) == [InputOpened(question)]
+    settled = {"userInputId": "u", "outcome": "cancelled"}
+    assert run(fold, ("userInput/settled", settled)) == [InputSettled(settled)]
+    assert run(fold, ("approval/requested", approval())) == [ApprovalOpened(approval())]
