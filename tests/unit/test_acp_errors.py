@@ -1,0 +1,57 @@
+"""Errors as a client sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapter.acp import errors
+from adapter.wire.envelope import RpcError, failure_object
+
+EVERY = [
+    (errors.invalid_params("prompt[2].uri", "is required"), -32602, "invalidParams"),
+    (errors.not_initialized(), -32600, "notInitialized"),
+    (errors.method_not_found("orchard/unknown"), -32601, "methodNotFound"),
+    (errors.auth_required("Log in first"), -32000, "authRequired"),
+    (errors.session_unknown("ses-alder"), -32002, "sessionUnknown"),
+    (errors.session_closed("ses-alder"), -32002, "sessionClosed"),
+    (errors.session_busy("ses-alder", "It is being loaded"), -32600, "sessionBusy"),
+    (errors.host_unavailable("Not found"), -32603, "hostUnavailable"),
+    (errors.host_died("It ended with code 3"), -32603, "hostDied"),
+    (errors.host_error("overloaded", "Try again"), -32603, "hostError"),
+    (errors.request_cancelled(), -32800, "cancelled"),
+    (errors.internal_error(), -32603, "internal"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "reason"), EVERY)
+def test_an_error_says_what_why_and_for_whom(error: RpcError, code: int, reason: str) -> None:
+    body = failure_object(7, error)["error"]
+    assert body["code"] == code
+    assert body["data"]["reason"] == reason
+    assert body["data"]["details"]
+    assert body["message"]
+    assert not set(body["message"]) & set("\n.")
+
+
+def test_o9_only_a_missing_login_has_the_login_code() -> None:
+    assert [reason for error, _, reason in EVERY if error.code == errors.AUTH_REQUIRED] == ["authRequired"]
+
+
+def test_details_are_one_bounded_line() -> None:
+    data = errors.host_unavailable("first\nsecond" + "x" * 5000).data
+    assert data is not None
+    assert data["details"].startswith("first second")
+    assert len(data["details"]) <= errors.MAX_DETAILS
+    data = errors.method_not_found("m\n" * 100_000).data
+    assert data is not None
+    assert len(data["details"]) < 200
+
+
+def test_more_facts_stand_beside_the_details() -> None:
+    assert errors.session_unknown("ses-alder").data == {
+        "reason": "sessionUnknown",
+        "details": "There is no such session",
+        "sessionId": "ses-alder",
+    }
+    data = errors.host_unavailable("It did not answer", "hostStartTimeout", budgetSeconds=120).data
+    assert data == {"reason": "hostStartTimeout", "details": "It did not answer", "budgetSeconds": 120}
