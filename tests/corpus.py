@@ -1,4 +1,4 @@
-"""The official MSP transcripts, where a checkout has them beside it. They are test data and not part of this project."""
+"""The official MSP transcripts, where a checkout has them beside it. They are test data, no part of this project."""
 
 from __future__ import annotations
 

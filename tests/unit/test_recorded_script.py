@@ -1,0 +1,77 @@
+"""Reading a recording from disk, and what is said about one that cannot be played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapter.hosts.recorded import Manifest, ScriptError, load_script
+from adapter.wire.framing import MSP_FRAME_CAP
+
+HELLO = r'{"dir":"client","raw":"{\"id\":1,\"method\":\"initialize\"}\r"}'
+WELCOME = r'{"dir":"server","raw":"{\"id\":1,\"result\":{\"serverInfo\":{\"version\":\"1.2.1\"}}}"}'
+
+
+def recording(directory: Path, transcript: str, manifest: str | None = None) -> Path:
+    (directory / "transcript.ndjson").write_text(transcript, "utf-8")
+    if manifest is not None:
+        (directory / "manifest.json").write_text(manifest, "utf-8")
+    return directory
+
+
+def test_a_recording_without_manifest(tmp_path: Path) -> None:
+    script = load_script(recording(tmp_path, f"{HELLO}\n{WELCOME}\n"))
+    assert script.manifest == Manifest()
+    assert script.manifest.server_config.frame_limit_bytes == MSP_FRAME_CAP
+    assert [line.number for line in script.lines] == [1, 2]
+    assert script.lines[0].frame == {"id": 1, "method": "initialize"}
+    assert script.host_version() == "1.2.1"
+
+
+def test_a_manifest_may_hold_more_than_the_player_needs(tmp_path: Path) -> None:
+    manifest = (
+        '{"provenance":{"by":"hand"},"serverConfig":{"frameLimitBytes":99,"more":1},"seeds":[],'
+        '"variables":["params.workspaceRoot"],"versionOutput":"Muse Code 1.2.1 (1.2.1-R1)"}'
+    )
+    script = load_script(recording(tmp_path, f"{HELLO}\n", manifest))
+    assert script.manifest.server_config.frame_limit_bytes == 99
+    assert script.manifest.variables == {"params.workspaceRoot"}
+    assert script.manifest.version_output == "Muse Code 1.2.1 (1.2.1-R1)"
+    assert script.host_version() == "unknown"
+
+
+@pytest.mark.parametrize("raw", ["thread panicked", "[1]", "{", "\\u2028", "\\ud800"])
+def test_a_host_may_have_written_anything(tmp_path: Path, raw: str) -> None:
+    script = load_script(recording(tmp_path, f'{HELLO}\n{{"dir":"server","raw":"{raw}"}}'))
+    assert script.lines[1].frame is None
+
+
+@pytest.mark.parametrize(
+    ("transcript", "problem"),
+    [
+        ("", "no client frame"),
+        (WELCOME, "no client frame"),
+        (f"{HELLO}\nnonsense\n", "line 2"),
+        (f"{HELLO}\n[]\n", "line 2"),
+        (f'{HELLO}\n{{"dir":"client"}}\n', "line 2"),
+        ('{"dir":"both","raw":"{}"}', "line 1"),
+        ('{"dir":"client","raw":{}}', "line 1"),
+        ('{"dir":"client","raw":"[]"}', "line 1"),
+        ('{"dir":"client","raw":"hello"}', "line 1"),
+    ],
+)
+def test_a_damaged_transcript(tmp_path: Path, transcript: str, problem: str) -> None:
+    with pytest.raises(ScriptError, match=problem):
+        load_script(recording(tmp_path, transcript))
+
+
+@pytest.mark.parametrize("manifest", ["", "[]", '{"variables":"all"}', '{"serverConfig":{"frameLimitBytes":"ten"}}'])
+def test_a_damaged_manifest(tmp_path: Path, manifest: str) -> None:
+    with pytest.raises(ScriptError, match=r"manifest\.json"):
+        load_script(recording(tmp_path, HELLO, manifest))
+
+
+def test_no_recording_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ScriptError, match=r"transcript\.ndjson"):
+        load_script(tmp_path / "nowhere")
