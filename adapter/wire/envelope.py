@@ -3,7 +3,8 @@ I/O in it.
 
 Rules (`msp.md §3, §4`, `acp.md §1`): an id is a string or an integer and keeps its type, so `1` and `"1"` are two
 ids; a request without usable id is refused with a null id; a batch is refused whole; a response has exactly one of
-`result` and `error`; unknown members are ignored.
+`result` and `error`; unknown members are ignored. Responses are read without a look at `jsonrpc`: they are never
+answered, so there is nobody to tell.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from adapter.wire.framing import Oversize, decode_json
+from adapter.wire.head import scan_head
 
 Id: TypeAlias = str | int
 Params: TypeAlias = dict[str, Any]
@@ -22,6 +24,9 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+
+MAX_ID_CHARS: Final = 1024
+"""Characters of a string id; a longer one is refused, so that an answer that names the id always fits a message."""
 
 
 class RpcError(Exception):
@@ -123,17 +128,21 @@ def classify(value: Any) -> Frame:
         return Notification(method, params if type(params) is dict else {})
     request_id = usable_id(raw_id)
     if request_id is None:
-        return Reject(None, INVALID_REQUEST, "An id must be a string or an integer", "badId")
+        return Reject(None, INVALID_REQUEST, "An id must be an integer or a short string", "badId")
     if params is None:
         params = {}
     elif type(params) is not dict:
-        return Reject(request_id, INVALID_PARAMS, 'Member "params" must be an object', "invalidParams", {"field": "params"})
+        return Reject(
+            request_id, INVALID_PARAMS, 'Member "params" must be an object', "invalidParams", {"field": "params"}
+        )
     return Request(request_id, method, params, value.get("trace"))
 
 
 def usable_id(value: Any) -> Id | None:
-    """`value` if it can be an id: a string or an integer, not a boolean."""
-    return value if type(value) is str or type(value) is int else None
+    """`value` if it can be an id: a string of bounded length or an integer, not a boolean."""
+    if type(value) is int or (type(value) is str and len(value) <= MAX_ID_CHARS):
+        return value
+    return None
 
 
 def _classify_response(value: dict[str, Any]) -> Success | Failure | BadResponse:
@@ -198,77 +207,3 @@ def failure_object(request_id: Id | None, error: RpcError) -> dict[str, Any]:
     if error.data is not None:
         body["data"] = error.data
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
-
-
-def scan_head(prefix: bytes) -> dict[str, Any]:
-    """The top-level members that can be read from the beginning of a cut JSON object.
-
-    A member whose value the cut falls into is there with value None; what follows is not there at all. Never raises.
-    """
-    text = prefix.decode("utf-8", "replace")
-    members: dict[str, Any] = {}
-    at = _skip_blank(text, 0)
-    if at >= len(text) or text[at] != "{":
-        return members
-    at += 1
-    while True:
-        at = _skip_blank(text, at)
-        key_end = _value_end(text, at)
-        if key_end is None or text[at : at + 1] != '"':
-            return members
-        key = _decoded(text[at:key_end])
-        at = _skip_blank(text, key_end)
-        if type(key) is not str or text[at : at + 1] != ":":
-            return members
-        at = _skip_blank(text, at + 1)
-        value_end = _value_end(text, at)
-        if value_end is None:
-            members[key] = None
-            return members
-        members[key] = _decoded(text[at:value_end])
-        at = _skip_blank(text, value_end)
-        if text[at : at + 1] != ",":
-            return members
-        at += 1
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return decode_json(text.encode())
-    except ValueError:
-        return None
-
-
-def _skip_blank(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r":
-        at += 1
-    return at
-
-
-def _value_end(text: str, at: int) -> int | None:
-    """Where the JSON value that begins at `at` ends, or None if the text ends first."""
-    depth = 0
-    in_string = False
-    while at < len(text):
-        char = text[at]
-        if in_string:
-            if char == "\\":
-                at += 1
-            elif char == '"':
-                in_string = False
-                if depth == 0:
-                    return at + 1
-        elif char == '"':
-            in_string = True
-        elif char in "{[":
-            depth += 1
-        elif char in "}]":
-            if depth == 0:
-                return at
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        elif depth == 0 and char in ",:":
-            return at
-        at += 1
-    return None

@@ -31,6 +31,7 @@ PREFIX_BYTES = 8 * 1024
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_INTEGER = len(str(-(2**64)))
 
 
 class Oversize(msgspec.Struct, frozen=True):
@@ -53,63 +54,61 @@ class FrameDecoder:
     """Cuts a byte stream into lines, whatever the borders of the reads are.
 
     Feed it what arrived; each call gives the complete lines in order, without LF, trailing CR and leading byte order
-    mark, as `bytes`, or an `Oversize` in the place of a line above `cap` bytes. Never raises, never holds more than
-    `cap` bytes plus the last read.
+    mark, as `bytes`, or an `Oversize` in the place of a line above `cap` bytes. Never raises, never keeps more than
+    `cap` bytes of an unfinished line, however small the pieces are that it arrives in.
     """
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._dropping: bytes | None = None
+        self._prefix_bytes = min(PREFIX_BYTES, cap)
+        self._held = bytearray()
         self._at_start = True
+        self.dropped = 0
+        """Bytes thrown away so far of a line that is too long and has not ended yet; else 0."""
 
     def feed(self, data: bytes) -> list[bytes | Oversize]:
         """The lines that `data` completes."""
         lines: list[bytes | Oversize] = []
-        if b"\n" not in data:
-            self._hold(data)
-            return lines
-        pieces = data.split(b"\n")
-        tail = pieces.pop()
-        if self._size or self._dropping is not None:
-            self._hold(pieces[0])
-            self._finish(lines)
-            del pieces[0]
-        for piece in pieces:
-            self._emit(piece, lines)
-        if tail:
-            self._hold(tail)
+        if b"\n" in data:
+            pieces = data.split(b"\n")
+            data = pieces.pop()
+            if self._held:
+                self._hold(pieces[0])
+                self._finish(lines)
+                del pieces[0]
+            for piece in pieces:
+                self._emit(piece, lines)
+        self._hold(data)
         return lines
 
     def end(self) -> list[bytes | Oversize]:
         """The last line, if the stream ended without an LF after it."""
         lines: list[bytes | Oversize] = []
-        if self._size or self._dropping is not None:
+        if self._held:
             self._finish(lines)
         return lines
 
     def _hold(self, piece: bytes) -> None:
-        if self._dropping is not None or not piece:
+        if self.dropped:
+            self.dropped += len(piece)
             return
-        self._parts.append(piece)
-        self._size += len(piece)
-        # One byte of slack: the CR of a CRLF does not count as content.
-        if self._size > self._cap + 1 + (len(_BOM) if self._at_start else 0):
-            self._dropping = b"".join(self._parts)[:PREFIX_BYTES]
-            self._parts.clear()
-            self._size = 0
+        self._held += piece
+        # Slack for what does not count as content: the CR of a CRLF, and the mark before the first line.
+        if len(self._held) > self._cap + 1 + (len(_BOM) if self._at_start else 0):
+            if self._at_start and self._held.startswith(_BOM):
+                del self._held[: len(_BOM)]
+            self.dropped = len(self._held) - self._prefix_bytes
+            del self._held[self._prefix_bytes :]
 
     def _finish(self, lines: list[bytes | Oversize]) -> None:
-        if self._dropping is not None:
-            lines.append(Oversize(self._dropping.removeprefix(_BOM) if self._at_start else self._dropping, self._cap))
-            self._dropping = None
+        line = bytes(self._held)
+        self._held.clear()
+        if self.dropped:
+            self.dropped = 0
             self._at_start = False
-            return
-        line = b"".join(self._parts)
-        self._parts.clear()
-        self._size = 0
-        self._emit(line, lines)
+            lines.append(Oversize(line, self._cap))
+        else:
+            self._emit(line, lines)
 
     def _emit(self, line: bytes, lines: list[bytes | Oversize]) -> None:
         if self._at_start:
@@ -118,7 +117,7 @@ class FrameDecoder:
         if line.endswith(b"\r"):
             line = line[:-1]
         if len(line) > self._cap:
-            lines.append(Oversize(line[:PREFIX_BYTES], self._cap))
+            lines.append(Oversize(line[: self._prefix_bytes], self._cap))
         elif line and not line.isspace():
             lines.append(line)
 
@@ -136,8 +135,11 @@ def decode_json(line: bytes) -> Any:
     except ValueError:
         if _SURROGATE_ESCAPE.search(line) is None:
             raise
+    # orjson refuses lone surrogates. The standard library takes them; told how to read numbers it takes nothing else
+    # that orjson does not.
     try:
-        return _without_surrogates(json.loads(line, parse_constant=_refuse, parse_float=_finite))
+        value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
+        return _without_surrogates(value)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -147,25 +149,39 @@ def encode_frame(frame: dict[str, Any], cap: int) -> bytes:
 
     Raises:
         FrameTooLarge: the line would be above `cap` bytes.
-        TypeError: the frame holds something JSON cannot express.
+        TypeError: the frame holds something JSON cannot express, or is nested deeper than about 250 levels.
     """
     try:
         line = orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         # orjson refuses lone surrogates; anything else it refuses is refused again.
-        line = orjson.dumps(_without_surrogates(frame), option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(_writable(frame), option=orjson.OPT_APPEND_NEWLINE)
     if len(line) - 1 > cap:
         raise FrameTooLarge(len(line) - 1, cap)
     return line
 
 
+def _writable(frame: dict[str, Any]) -> Any:
+    try:
+        return _without_surrogates(frame)
+    except RecursionError:
+        raise TypeError("nested too deep") from None
+
+
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
+    raise ValueError(f"{word[:20]} is not JSON")
 
 
 def _finite(word: str) -> float:
     number = float(word)
     return number if math.isfinite(number) else _refuse(word)
+
+
+def _integer(word: str) -> int | float:
+    """Like orjson: what does not fit 64 bits is a float, so that everything read can be written again."""
+    if len(word) <= _LONGEST_INTEGER and -(2**63) <= int(word) < 2**64:
+        return int(word)
+    return _finite(word)
 
 
 def _without_surrogates(value: Any) -> Any:

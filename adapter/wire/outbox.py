@@ -7,6 +7,7 @@ for that: the writer takes whatever is there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from adapter.wire.framing import encode_frame
@@ -29,10 +30,14 @@ class Mergeable(Protocol):
 
 
 class Outbox:
-    """Encoded lines and still growing frames, in order."""
+    """Encoded lines and still growing frames, in order.
 
-    def __init__(self, cap: int) -> None:
+    `on_lost` hears about a growing frame that could not be encoded when its time came; the others go on.
+    """
+
+    def __init__(self, cap: int, on_lost: Callable[[Exception], None]) -> None:
         self._cap = cap
+        self._on_lost = on_lost
         self._lines: list[bytes] = []
         self._growing: Mergeable | None = None
         self._growing_weight = 0
@@ -51,20 +56,24 @@ class Outbox:
         """
         line = encode_frame(frame, self._cap)
         self._settle()
-        self._lines.append(line)
-        self._size += len(line)
+        self._append(line)
 
     def put_mergeable(self, frame: Mergeable) -> None:
         """Append a frame, or let the newest one absorb it.
 
         Raises:
-            FrameTooLarge, TypeError: the frame before it turned out to be unwritable.
+            FrameTooLarge, TypeError: it is too long to grow and cannot be written; the buffer is unchanged.
         """
         growing = self._growing
-        if growing is None or not growing.absorb(frame, MERGED_BYTES):
-            self._settle()
-            self._growing = growing = frame
-        self._growing_weight = growing.weight()
+        if growing is not None and growing.absorb(frame, MERGED_BYTES):
+            self._growing_weight = growing.weight()
+            return
+        weight = frame.weight()
+        if weight > MERGED_BYTES:
+            # Nothing will be merged into it, so it is encoded while its sender can still be told that it does not fit.
+            return self.put(frame.frame())
+        self._settle()
+        self._growing, self._growing_weight = frame, weight
 
     def take(self) -> bytes:
         """Everything that waits, as one piece; the buffer is empty afterwards."""
@@ -75,8 +84,15 @@ class Outbox:
         return data
 
     def _settle(self) -> None:
+        """Turn the growing frame into a line. Never raises: the frame is not the one the caller has in hand."""
         growing, self._growing, self._growing_weight = self._growing, None, 0
-        if growing is not None:
-            line = encode_frame(growing.frame(), self._cap)
-            self._lines.append(line)
-            self._size += len(line)
+        if growing is None:
+            return
+        try:
+            self._append(encode_frame(growing.frame(), self._cap))
+        except Exception as error:
+            self._on_lost(error)
+
+    def _append(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._size += len(line)

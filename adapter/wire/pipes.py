@@ -32,23 +32,27 @@ class FdReader:
             OSError: the descriptor failed; a closed one reads as end of file.
         """
         if sys.platform == "win32":
-            return await anyio.to_thread.run_sync(os.read, self._fd, READ_CHUNK, abandon_on_cancel=True)
-        while True:
-            await self._readable()
             if self._fd < 0:
                 return b""
+            return await anyio.to_thread.run_sync(os.read, self._fd, READ_CHUNK, abandon_on_cancel=True)
+        while self._fd >= 0:
+            await self._readable()
+            if self._fd < 0:
+                break
             try:
                 return os.read(self._fd, READ_CHUNK)
             except BlockingIOError:
                 continue
             except ConnectionResetError:
-                return b""
+                break
+        return b""
 
     async def _readable(self) -> None:
         if self._watchable:
             try:
                 return await anyio.wait_readable(self._fd)
-            except PermissionError:
+            except OSError:
+                # Not a thing to watch, or broken: the read tells which.
                 self._watchable = False
             except anyio.ClosedResourceError:
                 return
@@ -96,7 +100,8 @@ class FdWriter:
         if self._watchable:
             try:
                 return await anyio.wait_writable(self._fd)
-            except PermissionError:
+            except OSError:
+                # Not a thing to watch, or broken: the write tells which.
                 self._watchable = False
             except anyio.ClosedResourceError:
                 return
@@ -116,7 +121,8 @@ def _close(fd: int) -> None:
     if fd < 0:
         return
     if sys.platform != "win32":
-        with contextlib.suppress(Exception):
+        # No event loop, no waiter to wake up.
+        with contextlib.suppress(RuntimeError):
             anyio.notify_closing(fd)
     with contextlib.suppress(OSError):
         os.close(fd)

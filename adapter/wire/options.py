@@ -1,0 +1,44 @@
+"""What differs between the connections the adapter has: one to a client, one to a host, or the stand-in's to its own
+client."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from adapter.wire.envelope import Reject, RpcError
+
+log = logging.getLogger("adapter.wire")
+
+DRAIN_SECONDS = 5.0
+"""How long after end of input open requests may still be answered and the last bytes may take to leave
+(`fault-cases.md E6`)."""
+
+ENDLESS_LINE_BYTES = 128 * 1024 * 1024
+"""Bytes of one line without an end after which no LF is expected any more and the connection counts as failed; a
+multiple of every cap, so that a merely too large message costs only itself (`fault-cases.md A2`)."""
+
+CANCEL_METHOD = "$/cancel_request"
+
+CANCELLED_CODE = -32800
+
+
+class PeerOptions(msgspec.Struct, frozen=True):
+    """How one connection behaves."""
+
+    name: str
+    inbound_cap: int
+    outbound_cap: int
+    logger: logging.Logger = log
+    answers_garbage: bool = True
+    """Whether a line that is no frame is answered with an error: an agent does, the client of a host has nobody to
+    tell."""
+    refusal: Callable[[Reject], RpcError] = Reject.error
+    """How such an answer looks; a protocol may have codes of its own for it."""
+    cancel_method: str | None = None
+    """The notification that takes a request back, both ways; None where the protocol has none."""
+    cancelled_code: int = CANCELLED_CODE
+    drain_seconds: float = DRAIN_SECONDS
+    endless_line: int = ENDLESS_LINE_BYTES

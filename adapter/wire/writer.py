@@ -1,0 +1,98 @@
+"""The outgoing half of a connection: frames go in at any time, one task writes whatever has gathered."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import anyio
+
+from adapter.wire.notes import RateLimited
+from adapter.wire.options import PeerOptions
+from adapter.wire.outbox import Mergeable, Outbox
+
+OUTBOX_HIGH_WATER = 1024 * 1024
+"""Bytes waiting to be written above which reading pauses: what a slow reader makes us hold at most, beyond the piece
+that is being written and what one read gives rise to."""
+
+
+class ByteSink(Protocol):
+    """Where a peer writes to."""
+
+    async def send(self, data: bytes) -> None:
+        """Write all of `data`."""
+
+
+class FrameWriter:
+    """Queues frames for a sink. Once `over`, what is put is dropped and nobody waits any more."""
+
+    def __init__(self, sink: ByteSink, options: PeerOptions, faults: RateLimited) -> None:
+        self._sink = sink
+        self._name = options.name
+        self._faults = faults
+        self._outbox = Outbox(options.outbound_cap, self._note_lost)
+        self._wake = anyio.Event()
+        self._relaxed: anyio.Event | None = None
+        self._writing = False
+        self.over = False
+        """Whether writing has ended: the sink failed, or `run` was cancelled."""
+
+    def put(self, frame: dict[str, Any]) -> None:
+        """Queue a frame.
+
+        Raises:
+            FrameTooLarge, TypeError: it cannot be written; nothing was queued.
+        """
+        if not self.over:
+            self._outbox.put(frame)
+            self._wake.set()
+
+    def put_mergeable(self, frame: Mergeable) -> None:
+        """Queue a frame that later ones may be merged into while it waits.
+
+        Raises:
+            FrameTooLarge, TypeError: it is long and cannot be written; nothing was queued.
+        """
+        if not self.over:
+            self._outbox.put_mergeable(frame)
+            self._wake.set()
+
+    async def writable(self) -> None:
+        """Wait until what is queued is below `OUTBOX_HIGH_WATER`, or writing has ended."""
+        while self._outbox.size > OUTBOX_HIGH_WATER and not self.over:
+            await self._relax()
+
+    async def flushed(self) -> None:
+        """Wait until everything queued has been written, or writing has ended."""
+        while (self._outbox.size or self._writing) and not self.over:
+            await self._relax()
+
+    async def run(self) -> None:
+        """Write until cancelled.
+
+        Raises:
+            OSError: the sink failed. Whatever else it raises comes through too.
+        """
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake = anyio.Event()
+                self._writing = True
+                await self._sink.send(self._outbox.take())
+                self._writing = False
+                self._wake_waiters()
+        finally:
+            self.over = True
+            self._wake_waiters()
+
+    async def _relax(self) -> None:
+        if self._relaxed is None:
+            self._relaxed = anyio.Event()
+        await self._relaxed.wait()
+
+    def _wake_waiters(self) -> None:
+        if self._relaxed is not None:
+            self._relaxed.set()
+            self._relaxed = None
+
+    def _note_lost(self, error: Exception) -> None:
+        self._faults.failure(error, "%s: a message could not be written and was left out", self._name)
