@@ -50,9 +50,9 @@ def test_o2_a_missing_version_is_refused() -> None:
 
 @pytest.mark.parametrize("cwd", [".", "orchard", "", "~", "~/orchard", "./x", "/srv\0x", None, 1, ["/srv"]])
 def test_n4_only_an_absolute_cwd_is_accepted(cwd: Any) -> None:
-    for read in (params.read_new_session, params.read_stored_session):
-        asked = {"sessionId": "ses-alder", "cwd": cwd, "mcpServers": []}
-        assert refused(lambda read=read, asked=asked: read(asked, NONE))["field"] == "cwd"
+    asked = {"sessionId": "ses-alder", "cwd": cwd, "mcpServers": []}
+    assert refused(lambda: params.read_new_session(asked, NONE))["field"] == "cwd"
+    assert refused(lambda: params.read_stored_session(asked, NONE))["field"] == "cwd"
 
 
 @pytest.mark.parametrize("cwd", [".", "", "~", 1])
@@ -84,10 +84,8 @@ def test_n3_a_folder_without_permission_is_refused(tmp_path: Path, mode: int, mo
     closed = tmp_path / "closed"
     closed.mkdir()
     # Permission bits do not bind root, which tests may run as; so the answer of the system is decided here.
-    wanted: list[int] = []
-    monkeypatch.setattr("os.access", lambda _path, asked: wanted.append(asked) or mode & 0o500 == 0o500)
+    monkeypatch.setattr("os.access", lambda _path, wanted: mode >> 6 & wanted == wanted)
     assert "no permission" in refused(lambda: require_directory(str(closed)))["details"]
-    assert wanted == [0o5]
 
 
 def test_n3_a_folder_below_a_closed_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,8 @@ def test_the_weight_is_about_the_size_of_the_frame(text: str) -> None:
 
 
 def test_waiting_chunks_leave_as_one_line_in_order() -> None:
-    outbox = Outbox(1_000_000)
+    lost: list[Exception] = []
+    outbox = Outbox(1_000_000, lost.append)
     for piece in ("a", "b", "c"):
         outbox.put_mergeable(chunk(piece))
     outbox.put_mergeable(chunk("d", variant="agent_thought_chunk"))
@@ -87,6 +88,7 @@ def test_waiting_chunks_leave_as_one_line_in_order() -> None:
         for line in map(orjson.loads, outbox.take().splitlines())
     ]
     assert texts == ["abc", "d", "-", "e"]
+    assert not lost
 
 
 def test_a_chunk_without_message_id_has_no_such_member() -> None:
