@@ -48,6 +48,7 @@ def test_usual_lines(printed: str, release: str, build: str | None) -> None:
         pytest.param("\x1b[1;32mMuse Code\x1b[0m \x1b[1m1.2.1\x1b[0m\n", "", "1.2.1", None, id="colours"),
         pytest.param("\x1b]0;muse 9.9.9\x07Muse 1.2.1\n", "", "1.2.1", None, id="window title"),
         pytest.param("checking...\rMuse 1.2.1\n", "", "1.2.1", None, id="progress line"),
+        pytest.param("1\x001.2.1\n", "", "1.2.1", None, id="control characters separate"),
     ],
 )
 def test_n8_unusual_output_is_still_read(stdout: str, stderr: str, release: str, build: str | None) -> None:
