@@ -82,4 +82,4 @@ def test_carrying_over_replaces_whole_strings_at_once(variables: dict[str, str],
 def test_a_copy_is_independent() -> None:
     bindings = Bindings()
     bindings.copy().bind("a", "b", one_to_one=True)
-    assert bindings.played("a") == "a"
+    assert bindings.carry_over("a") == "a"

@@ -41,10 +41,6 @@ class Bindings:
         twin._recorded = self._recorded.copy()
         return twin
 
-    def played(self, recorded: str) -> str:
-        """What stands for a recorded string; itself if nothing does."""
-        return self._played.get(recorded, recorded)
-
     def bind(self, recorded: str, played: str, *, one_to_one: bool) -> str | None:
         """Let `played` stand for `recorded`; in words what speaks against it, if something does."""
         bound = self._played.get(recorded)
