@@ -115,26 +115,22 @@ def classify(value: Any) -> Frame:
             return Reject(None, INVALID_REQUEST, "Batches are not supported; send one message a line", "batch")
         return Reject(None, INVALID_REQUEST, "A message must be a JSON object", "notAnObject")
     method = value.get("method")
-    if method is None and "method" not in value and ("result" in value or "error" in value):
-        return _classify_response(value)
-    raw_id = value.get("id")
-    if value.get("jsonrpc") != "2.0":
-        return Reject(usable_id(raw_id), INVALID_REQUEST, 'Member "jsonrpc" must be "2.0"', "notJsonRpc")
     if type(method) is not str:
-        return Reject(usable_id(raw_id), INVALID_REQUEST, 'Member "method" must be a string', "noMethod")
+        return _classify_without_method(value)
+    if value.get("jsonrpc") != "2.0":
+        return _not_json_rpc(value)
     params = value.get("params")
     if "id" not in value:
         # A notification is never answered, so unusable params read as none.
         return Notification(method, params if type(params) is dict else {})
-    request_id = usable_id(raw_id)
+    request_id = usable_id(value["id"])
     if request_id is None:
         return Reject(None, INVALID_REQUEST, "An id must be an integer or a short string", "badId")
     if params is None:
         params = {}
     elif type(params) is not dict:
-        return Reject(
-            request_id, INVALID_PARAMS, 'Member "params" must be an object', "invalidParams", {"field": "params"}
-        )
+        problem = 'Member "params" must be an object'
+        return Reject(request_id, INVALID_PARAMS, problem, "invalidParams", {"field": "params"})
     return Request(request_id, method, params, value.get("trace"))
 
 
@@ -143,6 +139,18 @@ def usable_id(value: Any) -> Id | None:
     if type(value) is int or (type(value) is str and len(value) <= MAX_ID_CHARS):
         return value
     return None
+
+
+def _classify_without_method(value: dict[str, Any]) -> Success | Failure | BadResponse | Reject:
+    if "method" not in value and ("result" in value or "error" in value):
+        return _classify_response(value)
+    if value.get("jsonrpc") != "2.0":
+        return _not_json_rpc(value)
+    return Reject(usable_id(value.get("id")), INVALID_REQUEST, 'Member "method" must be a string', "noMethod")
+
+
+def _not_json_rpc(value: dict[str, Any]) -> Reject:
+    return Reject(usable_id(value.get("id")), INVALID_REQUEST, 'Member "jsonrpc" must be "2.0"', "notJsonRpc")
 
 
 def _classify_response(value: dict[str, Any]) -> Success | Failure | BadResponse:

@@ -69,16 +69,22 @@ class FrameDecoder:
     def feed(self, data: bytes) -> list[bytes | Oversize]:
         """The lines that `data` completes."""
         lines: list[bytes | Oversize] = []
-        if b"\n" in data:
-            pieces = data.split(b"\n")
-            data = pieces.pop()
-            if self._held:
-                self._hold(pieces[0])
-                self._finish(lines)
-                del pieces[0]
+        if b"\n" not in data:
+            self._hold(data)
+            return lines
+        pieces = data.split(b"\n")
+        tail = pieces.pop()
+        if self._held:
+            self._hold(pieces[0])
+            self._finish(lines)
+            del pieces[0]
+        if self._at_start or len(data) > self._cap or b"\r" in data:
             for piece in pieces:
                 self._emit(piece, lines)
-        self._hold(data)
+        else:
+            # The common case, kept fast: nothing to strip, nothing can be too long.
+            lines += [piece for piece in pieces if piece and not piece.isspace()]
+        self._hold(tail)
         return lines
 
     def end(self) -> list[bytes | Oversize]:

@@ -55,8 +55,10 @@ class Outbox:
             FrameTooLarge, TypeError: it cannot be written; the buffer is unchanged.
         """
         line = encode_frame(frame, self._cap)
-        self._settle()
-        self._append(line)
+        if self._growing is not None:
+            self._settle()
+        self._lines.append(line)
+        self._size += len(line)
 
     def put_mergeable(self, frame: Mergeable) -> None:
         """Append a frame, or let the newest one absorb it.
@@ -89,10 +91,8 @@ class Outbox:
         if growing is None:
             return
         try:
-            self._append(encode_frame(growing.frame(), self._cap))
+            line = encode_frame(growing.frame(), self._cap)
         except Exception as error:
-            self._on_lost(error)
-
-    def _append(self, line: bytes) -> None:
+            return self._on_lost(error)
         self._lines.append(line)
         self._size += len(line)

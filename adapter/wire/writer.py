@@ -31,6 +31,7 @@ class FrameWriter:
         self._faults = faults
         self._outbox = Outbox(options.outbound_cap, self._note_lost)
         self._wake = anyio.Event()
+        self._awake = False
         self._relaxed: anyio.Event | None = None
         self._writing = False
         self.over = False
@@ -44,7 +45,8 @@ class FrameWriter:
         """
         if not self.over:
             self._outbox.put(frame)
-            self._wake.set()
+            if not self._awake:
+                self._wake_up()
 
     def put_mergeable(self, frame: Mergeable) -> None:
         """Queue a frame that later ones may be merged into while it waits.
@@ -54,7 +56,8 @@ class FrameWriter:
         """
         if not self.over:
             self._outbox.put_mergeable(frame)
-            self._wake.set()
+            if not self._awake:
+                self._wake_up()
 
     async def writable(self) -> None:
         """Wait until what is queued is below `OUTBOX_HIGH_WATER`, or writing has ended."""
@@ -75,7 +78,7 @@ class FrameWriter:
         try:
             while True:
                 await self._wake.wait()
-                self._wake = anyio.Event()
+                self._wake, self._awake = anyio.Event(), False
                 self._writing = True
                 await self._sink.send(self._outbox.take())
                 self._writing = False
@@ -83,6 +86,10 @@ class FrameWriter:
         finally:
             self.over = True
             self._wake_waiters()
+
+    def _wake_up(self) -> None:
+        self._awake = True
+        self._wake.set()
 
     async def _relax(self) -> None:
         if self._relaxed is None:
