@@ -1,1 +1,3 @@
 """ACP adapter for Muse Code."""
+
+__version__ = "0.1.0"

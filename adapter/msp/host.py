@@ -60,6 +60,7 @@ class Host:
         startup_timeout: float = budgets.STARTUP_TIMEOUT,
         close_grace: float = CLOSE_GRACE,
         throttle: Callable[[], Awaitable[None]] | None = None,
+        frame_cap: int = MSP_FRAME_CAP,
     ) -> None:
         self.launch = launch
         self.handshake: Handshake | None = None
@@ -69,6 +70,7 @@ class Host:
         self._startup_timeout = startup_timeout
         self._close_grace = close_grace
         self._throttle = throttle
+        self._frame_cap = frame_cap
         self._peer: Peer | None = None
         self._connected = anyio.Event()
         self._settled = anyio.Event()
@@ -152,8 +154,8 @@ class Host:
     async def _serve(self, process: HostProcess) -> None:
         options = PeerOptions(
             name="host",
-            inbound_cap=MSP_FRAME_CAP,
-            outbound_cap=MSP_FRAME_CAP,
+            inbound_cap=self._frame_cap,
+            outbound_cap=self._frame_cap,
             logger=log,
             answers_garbage=False,
             drain_seconds=0,

@@ -1,0 +1,217 @@
+"""What a tool item looks like as a card: title, kind, status, text, input and places. Pure: an item in, the card's
+members out.
+
+The recipe is `msp.md §13.5`: the host's own label first, then the arguments, then the fallback text; a tool we do not
+know is a card like any other, only plainer.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any, Final
+
+import msgspec
+
+from adapter.acp.text import fenced, one_line
+from adapter.bridge.bounded_text import bound_text, with_notice
+from adapter.msp.items import ItemState
+from adapter.wire.framing import decode_json
+
+MESSAGE_KINDS: Final = frozenset({"userMessage", "agentMessage", "reasoning"})
+"""Item kinds that are conversation, not cards."""
+
+CARD_KINDS: Final = frozenset(
+    {"toolCall", "userShell", "subagent", "workflow", "compaction", "hookRun", "webSearch", "reminderChild"}
+)
+"""Item kinds that are always a card. Any other is one if the host gives it a text to show."""
+
+_TOOL_KINDS: Final[dict[str, str]] = {
+    "bash": "execute",
+    "shell": "execute",
+    "read_file": "read",
+    "list_files": "read",
+    "list_dir": "read",
+    "read_skill": "other",
+    "search": "search",
+    "grep": "search",
+    "glob": "search",
+    "web_search": "search",
+    "web_fetch": "fetch",
+    "write_file": "edit",
+    "edit_file": "edit",
+    "apply_patch": "edit",
+    "delete_file": "delete",
+    "move_file": "move",
+    "write_todos": "think",
+}
+_ITEM_KINDS: Final[dict[str, str]] = {"userShell": "execute", "webSearch": "search", "compaction": "think"}
+_STATUS: Final[dict[str, str]] = {"inProgress": "in_progress", "completed": "completed"}
+
+_HINT_ARGUMENTS: Final = ("path", "file_path", "command", "pattern", "query", "url", "name", "description")
+_PATH_ARGUMENTS: Final = ("path", "file_path")
+
+RAW_INPUT_BYTES: Final = 64 * 1024
+"""How long `rawInput` may be before its long strings are shortened: it is for looking at, not for reading files from.
+"""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """The members of a `tool_call`; `text` None means there is no content to show."""
+
+    title: str
+    kind: str
+    status: str
+    text: str | None
+    raw_input: Any
+    locations: tuple[str, ...]
+
+    def members(self) -> dict[str, Any]:
+        """The ACP members, without those that say nothing."""
+        members: dict[str, Any] = {"title": self.title, "kind": self.kind, "status": self.status}
+        if self.text is not None:
+            members["content"] = [{"type": "content", "content": {"type": "text", "text": self.text}}]
+        if self.raw_input is not None:
+            members["rawInput"] = self.raw_input
+        if self.locations:
+            members["locations"] = [{"path": path} for path in self.locations]
+        return members
+
+
+def is_card(item: ItemState) -> bool:
+    """Whether the item is shown as a card."""
+    return item.kind in CARD_KINDS or (item.kind not in MESSAGE_KINDS and bool(item.raw.get("fallbackText")))
+
+
+def outlives_turn(item: ItemState) -> bool:
+    """Whether the item goes on by itself when its turn is over (`msp.md §13.1`)."""
+    return item.kind in {"subagent", "workflow"} or item.raw.get("background") is True
+
+
+def card_of(item: ItemState, workspace: str) -> Card:
+    """The card of an item as it is now; `workspace` is what relative paths in its arguments start from."""
+    raw = item.raw
+    arguments = _arguments(raw)
+    return Card(
+        title=_title(item, arguments),
+        kind=_kind(item),
+        status=_STATUS.get(item.status, "failed"),
+        text=_text(item),
+        raw_input=_raw_input(raw, arguments),
+        locations=_locations(arguments, workspace),
+    )
+
+
+def output_text(item: ItemState) -> str:
+    """What a tool printed so far, or at the end."""
+    return item.text("output")
+
+
+def _arguments(raw: dict[str, Any]) -> Any:
+    """The parsed arguments, or the model's text as it is: it may be no JSON at all (`msp.md §13.4`)."""
+    text = raw.get("args")
+    if not isinstance(text, str):
+        command = raw.get("commandText")
+        return {"command": command} if isinstance(command, str) else None
+    try:
+        return decode_json(text.encode("utf-8", "replace"))
+    except ValueError:
+        return text or None
+
+
+def _title(item: ItemState, arguments: Any) -> str:
+    raw = item.raw
+    label = raw.get("displayLabel")
+    if isinstance(label, dict):
+        form = {"inProgress": "active", "completed": "done"}.get(item.status, "neutral")
+        words = label.get(form) or label.get("neutral")
+        if isinstance(words, str) and words.strip():
+            return one_line(words)
+    for member in ("commandText", "objective", "entryId", "trigger", "label"):
+        words = raw.get(member)
+        if isinstance(words, str) and words.strip():
+            return one_line(words if member == "commandText" else f"{item.kind}: {words}")
+    tool = raw.get("tool")
+    name = tool if isinstance(tool, str) and tool else item.kind
+    if isinstance(arguments, dict):
+        for member in _HINT_ARGUMENTS:
+            hint = arguments.get(member)
+            if isinstance(hint, str) and hint.strip():
+                return one_line(hint if member == "command" else f"{name}: {hint}")
+    fallback = raw.get("fallbackText")
+    return one_line(fallback) if isinstance(fallback, str) and fallback.strip() else one_line(name)
+
+
+def tool_kind(tool: str) -> str:
+    """The ACP kind of a Muse tool, by its exact name: guessing from parts of names calls `thread` a read."""
+    return _TOOL_KINDS.get(tool, "other")
+
+
+def _kind(item: ItemState) -> str:
+    tool = item.raw.get("tool")
+    if isinstance(tool, str):
+        return tool_kind(tool)
+    return _ITEM_KINDS.get(item.kind, "other")
+
+
+def _text(item: ItemState) -> str | None:
+    raw = item.raw
+    output = output_text(item)
+    notes = [note for note in (_failure(item), _children(raw)) if note]
+    if not output:
+        return "\n".join(notes) if notes else None
+    bounded = bound_text(output)
+    if bounded.truncated:
+        shown = bounded.head_bytes + bounded.tail_bytes
+        output = with_notice(bounded, f"[muse-adapter shows {shown} of {bounded.total_bytes} bytes here]")
+    if raw.get("truncated") is True:
+        notes.append(_host_notice(raw, bounded.total_bytes))
+    if _kind(item) == "execute":
+        output = fenced(output)
+    return "\n".join([output, *notes])
+
+
+def _host_notice(raw: dict[str, Any], shown: int) -> str:
+    """The host kept more than it shows."""
+    reference = raw.get("outputRef")
+    total = reference.get("byteLen") if isinstance(reference, dict) else None
+    if type(total) is int:
+        return f"[the Muse host shows {shown} of {total} bytes; it keeps the whole output]"
+    return f"[the Muse host shows {shown} bytes of a longer output]"
+
+
+def _failure(item: ItemState) -> str | None:
+    if item.is_open or item.status == "completed":
+        return None
+    reason = item.raw.get("failureReason")
+    return f"{item.status}: {one_line(reason, 1000)}" if isinstance(reason, str) and reason else item.status
+
+
+def _children(raw: dict[str, Any]) -> str | None:
+    result = raw.get("result")
+    summary = result.get("summary") if isinstance(result, dict) else raw.get("finalSummary")
+    return summary if isinstance(summary, str) and summary else None
+
+
+def _raw_input(raw: dict[str, Any], arguments: Any) -> Any:
+    text = raw.get("args")
+    if not isinstance(text, str) or len(text) <= RAW_INPUT_BYTES:
+        return arguments
+    if isinstance(arguments, dict):
+        return {name: _shortened(value) for name, value in arguments.items()}
+    return _shortened(arguments)
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str):
+        bounded = bound_text(value, 4096)
+        return with_notice(bounded, f"[{bounded.total_bytes} bytes]") if bounded.truncated else value
+    if isinstance(value, dict | list):
+        return "[left out: too long to show]"
+    return value
+
+
+def _locations(arguments: Any, workspace: str) -> tuple[str, ...]:
+    if not isinstance(arguments, dict):
+        return ()
+    paths = (arguments.get(member) for member in _PATH_ARGUMENTS)
+    return tuple(str(PurePath(workspace) / path) for path in paths if isinstance(path, str) and path)

@@ -1,0 +1,132 @@
+"""The hosts that run turns: which program they are, when one is started, and what is done when one has died.
+
+Sessions share one host. The first is started in the background as soon as a client is there, so that it is ready when
+a session is asked for; nobody else ever waits for it. A host that died is replaced when the next session needs one,
+not before and not in a loop.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from anyio.abc import TaskGroup
+
+from adapter.hosts.select import stand_in_command
+from adapter.msp.budgets import STARTUP_TIMEOUT
+from adapter.msp.host import Host, HostStartError
+from adapter.msp.process import CLOSE_GRACE, HostCommand
+from adapter.wire.framing import MSP_FRAME_CAP
+from host_probe import NotFound, VersionCache, find_muse, known_fingerprint, probe_version
+
+log = logging.getLogger("adapter.bridge")
+
+WITHOUT_MUSE: Final = "To try the adapter without Muse: --muse simulated."
+
+
+class HostChoice(msgspec.Struct, frozen=True):
+    """What the user said about hosts. `muse` is a program, a path, or a stand-in (`simulated`, `simulated:1.1.1`,
+    `recorded:DIR`)."""
+
+    environ: Mapping[str, str]
+    home: Path
+    muse: str | None = None
+    startup_timeout: float = STARTUP_TIMEOUT
+    close_grace: float = CLOSE_GRACE
+    frame_cap: int = MSP_FRAME_CAP
+
+
+def resolve_muse(choice: HostChoice) -> Sequence[str]:
+    """The command line of the `muse` program, without a subcommand.
+
+    Raises:
+        HostStartError: there is none; `details` lists what was tried and what to do.
+    """
+    try:
+        stand_in = stand_in_command(choice.muse) if choice.muse else None
+    except ValueError as error:
+        raise HostStartError("museNotFound", str(error)) from None
+    if stand_in is not None:
+        return stand_in
+    found = find_muse(choice.muse, choice.environ, choice.home)
+    if isinstance(found, NotFound):
+        raise HostStartError("museNotFound", f"{found.message()} {WITHOUT_MUSE}")
+    return [str(found.path)]
+
+
+class ExecutionHosts:
+    """At most one living host, shared by all sessions. `tasks` owns what it starts."""
+
+    def __init__(
+        self,
+        choice: HostChoice,
+        client_version: str,
+        tasks: TaskGroup,
+        throttle: Callable[[], Awaitable[None]],
+        cache: VersionCache | None = None,
+    ) -> None:
+        self._choice = choice
+        self._client_version = client_version
+        self._tasks = tasks
+        self._throttle = throttle
+        self._cache = cache
+        self._host: Host | None = None
+        self._noted = False
+
+    def begin(self) -> None:
+        """Start a host in the background. Never fails: who needs the host learns what is wrong."""
+        try:
+            self._living_host()
+        except HostStartError as error:
+            log.warning("%s", error.details)
+
+    async def host(self) -> Host:
+        """A host that is ready.
+
+        Raises:
+            HostGone: there is none to be had; `HostStartError` tells why.
+        """
+        host = self._living_host()
+        handshake = await host.ready()
+        if not self._noted:
+            self._noted = True
+            log.info("the host is %s %s", handshake.server_name, handshake.server_version)
+            if handshake.sandbox_problem:
+                log.warning("the host cannot sandbox tools: %s", handshake.sandbox_problem)
+            if known_fingerprint(handshake.fingerprint) is None:
+                log.warning(
+                    "host version %s is not one this adapter has met before; going on", handshake.server_version
+                )
+        return host
+
+    async def close(self) -> None:
+        """End the host, if one was started, and wait until it is gone."""
+        if self._host is not None:
+            await self._host.close()
+
+    def _living_host(self) -> Host:
+        host = self._host
+        if host is None or host.gone is not None:
+            muse = resolve_muse(self._choice)
+            launch = HostCommand(argv=[*muse, "serve"], environ=self._choice.environ)
+            self._host = host = Host(
+                launch,
+                self._client_version,
+                startup_timeout=self._choice.startup_timeout,
+                close_grace=self._choice.close_grace,
+                throttle=self._throttle,
+                frame_cap=self._choice.frame_cap,
+            )
+            self._tasks.start_soon(host.run)
+            self._tasks.start_soon(self._note_version, muse)
+        return host
+
+    async def _note_version(self, muse: Sequence[str]) -> None:
+        probe = await probe_version(muse, environ=self._choice.environ, cache=self._cache)
+        if probe.problem is not None:
+            log.warning("the version of %s is not known: %s", muse[0], probe.details)
+        else:
+            log.info("%s is %s", muse[0], probe.version.raw)

@@ -1,0 +1,37 @@
+"""The client's MCP servers as a host's session configuration (`msp.md §19`, `acp.md §12`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adapter.acp import errors
+from adapter.acp.mcp_servers import HttpServer, McpServer, StdioServer
+
+
+def session_config(servers: Sequence[McpServer], granted: frozenset[str]) -> dict[str, Any] | None:
+    """The `config` member for these servers, None if there are none. Each is optional: a broken one must not cost the
+    session.
+
+    Raises:
+        RpcError: this host cannot take servers, and leaving them out silently would be worse.
+    """
+    if not servers:
+        return None
+    if "sessionMcp" not in granted:
+        raise errors.invalid_params("mcpServers", "this Muse host does not take MCP servers from a client")
+    return {"mcpServers": {server.name: _server(server) for server in servers}}
+
+
+def _server(server: McpServer) -> dict[str, Any]:
+    if isinstance(server, StdioServer):
+        return {
+            "transport": "stdio",
+            "command": server.command,
+            "args": list(server.args),
+            "env": {setting.name: setting.value for setting in server.env},
+            "mode": "optional",
+        }
+    assert isinstance(server, HttpServer), "other transports are refused when the request is read"
+    headers = {setting.name: setting.value for setting in server.headers}
+    return {"transport": "streamableHttp", "url": server.url, "headers": headers, "mode": "optional"}

@@ -1,0 +1,129 @@
+"""An approval as a question to the user: what is offered, what it is about, and what an answer means. Pure.
+
+Consent is never invented (`msp.md §15`, `acp.md §8`): only a clear selection of an offered choice counts, and it
+means exactly that choice. The choice's kind comes from its decision and scope, its id goes through untouched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from adapter.acp.text import fenced, one_line
+from adapter.acp.tool_content import text_content
+from adapter.bridge.cards import tool_kind
+from adapter.wire.framing import decode_json
+
+_SUBJECT_KINDS: Final[dict[str, str]] = {
+    "shell": "execute",
+    "process": "execute",
+    "fileAccess": "edit",
+    "network": "fetch",
+}
+_ACCESS_KINDS: Final[dict[str, str]] = {"read": "read", "delete": "delete", "search": "search", "list": "read"}
+_SUBJECT_LINES: Final = ("path", "target", "host", "port", "protocol", "access")
+
+
+def options(choices: Any) -> list[dict[str, Any]]:
+    """The permission options for `availableChoices`, in the host's order; what cannot be classified is not offered."""
+    offered = []
+    for choice in choices if isinstance(choices, list) else []:
+        kind = _option_kind(choice)
+        if kind is not None:
+            offered.append({"optionId": choice["choiceId"], "name": _option_name(choice), "kind": kind})
+    return offered
+
+
+def selected_choice(answer: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
+    """The choice id a `session/request_permission` result selects, None if it selects none of the offered."""
+    outcome = answer.get("outcome")
+    if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
+        return None
+    option_id = outcome.get("optionId")
+    return option_id if any(option["optionId"] == option_id for option in offered) else None
+
+
+def is_cancelled(answer: dict[str, Any]) -> bool:
+    """Whether the answer says that the whole turn is being cancelled."""
+    outcome = answer.get("outcome")
+    return isinstance(outcome, dict) and outcome.get("outcome") == "cancelled"
+
+
+def refusal(offered: list[dict[str, Any]], choices: Any) -> str | None:
+    """The offered choice that refuses just this call, None if there is none: a plain denial before an abort."""
+    ids = {choice.get("choiceId"): choice.get("decision") for choice in choices if isinstance(choice, dict)}
+    refusing = [option["optionId"] for option in offered if option["kind"] in {"reject_once", "reject_always"}]
+    return min(refusing, key=lambda choice_id: ids.get(choice_id) != "denied", default=None)
+
+
+def question(params: dict[str, Any]) -> dict[str, Any]:
+    """The card members that show what is being decided: the exact command or target, never a description of it."""
+    subject = params.get("subject") if isinstance(params.get("subject"), dict) else {}
+    assert isinstance(subject, dict)
+    tool = params.get("toolName")
+    name = tool if isinstance(tool, str) and tool else "tool"
+    command = subject.get("command")
+    lines = [f"{member}: {subject[member]}" for member in _SUBJECT_LINES if subject.get(member) is not None]
+    title = command if isinstance(command, str) and command else ": ".join([name, *lines[:1]])
+    text = [fenced(command, "sh")] if isinstance(command, str) and command else lines
+    members: dict[str, Any] = {
+        "title": one_line(title),
+        "kind": _kind(subject, name),
+        "content": [text_content("\n".join([*text, *_stage_lines(params, subject)]))] if text else None,
+        "rawInput": _raw_input(params, subject),
+    }
+    return {member: value for member, value in members.items() if value is not None}
+
+
+def _option_kind(choice: Any) -> str | None:
+    if not isinstance(choice, dict) or not isinstance(choice.get("choiceId"), str):
+        return None
+    decision, scope = choice.get("decision"), choice.get("scope")
+    if not isinstance(decision, str):
+        return None
+    lasting = scope in {"session", "localPersistent"} or decision.endswith(("ForSession", "PolicyAmendment"))
+    if decision.startswith("approved"):
+        return "allow_always" if lasting else "allow_once"
+    if decision.startswith("denied") or decision == "abort":
+        return "reject_always" if lasting and decision != "abort" else "reject_once"
+    return None
+
+
+def _option_name(choice: dict[str, Any]) -> str:
+    label = choice.get("label")
+    name = label if isinstance(label, str) and label else choice["choiceId"]
+    preview = choice.get("rulePreview")
+    return one_line(f"{name} ({preview})" if isinstance(preview, str) and preview else name)
+
+
+def _kind(subject: dict[str, Any], tool: str) -> str:
+    kind = subject.get("kind")
+    if kind == "fileAccess":
+        return _ACCESS_KINDS.get(str(subject.get("access")), "edit")
+    return _SUBJECT_KINDS.get(str(kind), tool_kind(tool))
+
+
+def _stage_lines(params: dict[str, Any], subject: dict[str, Any]) -> list[str]:
+    """Which part of a command of several parts is being decided."""
+    requirement, listed = params.get("currentRequirementId"), subject.get("stages")
+    stages = listed if isinstance(listed, list) else []
+    for number, stage in enumerate(stages, 1):
+        if (
+            isinstance(stage, dict)
+            and stage.get("requirementId") == requirement
+            and isinstance(stage.get("argv"), list)
+        ):
+            words = " ".join(str(word) for word in stage["argv"])
+            more = "" if stage.get("argvComplete") is not False else " …"
+            return [f"part {number} of {len(stages)}: {words}{more}"]
+    return []
+
+
+def _raw_input(params: dict[str, Any], subject: dict[str, Any]) -> dict[str, Any]:
+    raw = params.get("rawArgs")
+    arguments: Any = raw
+    if isinstance(raw, str):
+        try:
+            arguments = decode_json(raw.encode("utf-8", "replace"))
+        except ValueError:
+            arguments = raw
+    return {"toolName": params.get("toolName"), "arguments": arguments, "subject": subject}

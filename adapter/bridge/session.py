@@ -1,0 +1,225 @@
+"""One conversation: an ACP session and the MSP session behind it, prompts in line, and one running turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from adapter.acp import errors
+from adapter.acp.content import Block
+from adapter.acp.trace import TraceContext
+from adapter.bridge.dialogs import Dialogs
+from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.outcomes import client_error
+from adapter.bridge.projection import Projection
+from adapter.bridge.prompt_input import input_parts
+from adapter.bridge.prompt_run import PromptRun
+from adapter.msp.changes import (
+    ApprovalOpened,
+    ApprovalResolved,
+    ApprovalUpdated,
+    Change,
+    InputOpened,
+    TurnEnded,
+    TurnStarted,
+)
+from adapter.msp.errors import HostGone, MspError
+from adapter.msp.host import Host
+from adapter.msp.session import Session
+from adapter.wire.envelope import Params
+from adapter.wire.peer import Call, Peer, Work
+
+log = logging.getLogger("adapter.bridge")
+
+CANCEL_GRACE: Final = 5.0
+"""Seconds a host has to end a turn the user has stopped; then the prompt is answered without it (`fault-cases.md
+G5`)."""
+
+
+class Conversation:
+    """Prompts of one session run one after the other, each answered once; a cancel reaches those that are there when
+    it is read."""
+
+    def __init__(
+        self, session_id: str, cwd: str, host: Host, hosts: ExecutionHosts, peer: Peer, tasks: TaskGroup
+    ) -> None:
+        self.session_id = session_id
+        self._hosts = hosts
+        self._tasks = tasks
+        self._projection = Projection(session_id, cwd, peer)
+        self._session = Session(host, session_id, self._changed, tasks)
+        self._dialogs = Dialogs(peer, self._session, self._projection, tasks, self.cancel)
+        self._runs: list[PromptRun] = []
+        self._line = anyio.Lock()
+        self._given_up = False
+        self._on_change: dict[type, Callable[[Any], None]] = {
+            TurnStarted: self._turn_started,
+            TurnEnded: self._turn_ended,
+            ApprovalOpened: lambda change: self._dialogs.ask(change.params),
+            ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
+            ApprovalResolved: self._approval_resolved,
+            InputOpened: lambda change: self._dialogs.decline_input(change.params),
+        }
+
+    def listen(self) -> None:
+        """Take in the session's events from now on, those that were kept for it first."""
+        self._session.host.listen(self.session_id, self._session.receive)
+        self._tasks.start_soon(self._watch_host, self._session.host)
+
+    # -- prompts
+
+    def admit(self, blocks: tuple[Block, ...], trace: TraceContext | None, call: Call) -> Work:
+        """Put a prompt in line; called in arrival order, so that a later cancel includes it."""
+        run = PromptRun()
+        self._runs.append(run)
+        call.on_cancel = lambda: self._cancel_run(run)
+        return self._answer(run, blocks, trace)
+
+    def cancel(self, grace: float = CANCEL_GRACE) -> None:
+        """Stop everything that has been asked for so far; does nothing in an idle session."""
+        for run in list(self._runs):
+            self._cancel_run(run, grace)
+
+    async def _answer(self, run: PromptRun, blocks: tuple[Block, ...], trace: TraceContext | None) -> Params:
+        try:
+            parts = input_parts(blocks)
+            if not parts:
+                return {"stopReason": "end_turn"}
+            with run.in_line:
+                await self._line.acquire()
+                try:
+                    await self._take_turn(run, parts, trace)
+                finally:
+                    self._line.release()
+            return run.answer()
+        finally:
+            self._runs.remove(run)
+            if not self._runs:
+                self._projection.in_turn = False
+
+    async def _take_turn(self, run: PromptRun, parts: list[dict[str, Any]], trace: TraceContext | None) -> None:
+        try:
+            await self._reach_host()
+        except (MspError, HostGone) as error:
+            return run.settle(client_error(error, self.session_id))
+        run.submitted = True
+        self._projection.in_turn = True
+        self._tasks.start_soon(self._submit, run, parts, trace)
+        await run.settled.wait()
+        return None
+
+    async def _submit(self, run: PromptRun, parts: list[dict[str, Any]], trace: TraceContext | None) -> None:
+        """Send the prompt. Runs beside the wait for its end: the end may come before the ack, and a cancel need not
+        wait for it."""
+        replace, self._given_up = self._given_up, False
+        try:
+            ack = await self._session.start_turn(
+                run.command_id, parts, replace=replace, trace=trace.wire() if trace else None
+            )
+        except (MspError, HostGone) as error:
+            return run.settle(client_error(error, self.session_id))
+        turn_id = ack.get("turnId")
+        if not isinstance(turn_id, str):
+            return run.settle(errors.host_error("malformedResult", "The host did not name the turn"))
+        run.name(turn_id)
+        outcome = self._session.fold.turns.outcome(turn_id)
+        if outcome is not None:
+            self._end_turn(run, turn_id)
+            run.settle(outcome)
+        elif run.settled.is_set():
+            # It was stopped and given up before it had a name.
+            self._projection.silence(turn_id)
+            await self._interrupt(run)
+        return None
+
+    def _cancel_run(self, run: PromptRun, grace: float = CANCEL_GRACE) -> None:
+        if run.cancelled:
+            return
+        run.cancelled = True
+        if run.submitted:
+            self._tasks.start_soon(self._stop, run, grace)
+        else:
+            run.in_line.cancel()
+
+    async def _stop(self, run: PromptRun, grace: float) -> None:
+        """Stop a submitted turn as soon as it has a name; the prompt ends with it, or without it after `grace`
+        seconds."""
+        with anyio.move_on_after(grace):
+            await run.named.wait()
+            await self._interrupt(run)
+            await run.settled.wait()
+        if not run.settled.is_set():
+            log.warning("the host did not end a stopped turn within %g s; going on without it", grace)
+            self._given_up = True
+            self._dialogs.withdraw_all()
+            for turn_id in run.turn_ids:
+                self._projection.silence(turn_id)
+            run.settle(None)
+
+    async def _interrupt(self, run: PromptRun) -> None:
+        for turn_id in sorted(run.turn_ids):
+            try:
+                await self._session.interrupt(turn_id)
+            except (MspError, HostGone) as error:
+                log.info("the host did not take an interrupt: %s", error)
+
+    # -- events
+
+    def _changed(self, change: Change) -> None:
+        handle = self._on_change.get(type(change))
+        if handle is not None:
+            handle(change)
+        else:
+            self._projection.show(change)
+
+    def _turn_started(self, change: TurnStarted) -> None:
+        for run in self._runs:
+            if run.command_id == change.command_id:
+                run.name(change.turn_id)
+
+    def _turn_ended(self, change: TurnEnded) -> None:
+        for run in self._runs:
+            if change.turn_id in run.turn_ids:
+                self._end_turn(run, change.turn_id)
+                run.settle(change.outcome)
+
+    def _end_turn(self, run: PromptRun, turn_id: str) -> None:
+        """What has to be on the wire before the prompt is answered."""
+        self._dialogs.withdraw_all()
+        self._projection.close_turn(turn_id)
+
+    def _approval_resolved(self, change: ApprovalResolved) -> None:
+        approval_id, item_id = change.params.get("approvalId"), change.params.get("itemId")
+        if isinstance(approval_id, str):
+            self._dialogs.withdraw(approval_id)
+        if isinstance(item_id, str):
+            self._projection.decided(item_id)
+
+    # -- the host
+
+    async def _reach_host(self) -> None:
+        """Make sure the session is loaded on a living host: after a death, it is resumed on the next one
+        (`fault-cases.md L9`)."""
+        if self._session.host.gone is None:
+            return
+        host = await self._hosts.host()
+        async with host.opening():
+            await host.command("session/resume", {"sessionId": self.session_id, "excludeItems": True})
+            self._session.move_to(host)
+            self.listen()
+
+    async def _watch_host(self, host: Host) -> None:
+        """When the host dies, nothing that waits for it is left waiting: cards first, then dialogs, then prompts."""
+        await host.wait_gone()
+        if host is not self._session.host:
+            return
+        self._projection.close_turn(None)
+        self._dialogs.withdraw_all()
+        assert host.gone is not None
+        for run in self._runs:
+            if run.submitted:
+                run.settle(client_error(host.gone, self.session_id))

@@ -1,0 +1,51 @@
+"""The commands beside `serve`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from pathlib import Path
+
+import typer
+
+from adapter.bridge.execution_hosts import HostChoice, resolve_muse
+from adapter.cli.options import COMMANDS
+from adapter.msp.host import HostStartError
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one command with the options that stood before it; the exit code is its own."""
+    context = {"obj": arguments, "prog_name": "muse-adapter", "args": [arguments.command, *arguments.rest]}
+    code = app(standalone_mode=False, **context)
+    return code if isinstance(code, int) else 0
+
+
+@app.callback()
+def _root() -> None:
+    """ACP adapter for Muse Code."""
+
+
+@app.command(help=COMMANDS["login"])
+def login(context: typer.Context) -> None:
+    """Run `muse login` and exit with its code."""
+    options = context.obj
+    try:
+        muse = resolve_muse(HostChoice(environ=dict(os.environ), home=Path.home(), muse=options.muse))
+    except HostStartError as error:
+        typer.echo(error.details, err=True)
+        raise typer.Exit(1) from None
+    raise typer.Exit(subprocess.run([*muse, "login"], check=False).returncode)
+
+
+@app.command(
+    help=COMMANDS["simulate"],
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)
+def simulate(context: typer.Context) -> None:
+    """Everything after `simulate` is for the simulated host, `--help` included."""
+    from adapter.hosts.simulated.__main__ import main
+
+    raise typer.Exit(main(context.args))

@@ -1,0 +1,74 @@
+"""The options of `muse-adapter`, read without the libraries that only the other commands need."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from adapter import __version__
+from adapter.msp.budgets import STARTUP_TIMEOUT
+from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
+
+COMMANDS: Final[dict[str, str]] = {
+    "serve": "speak ACP on stdin and stdout; what an editor starts, and the default",
+    "demo": "play a short conversation with the adapter and show what happens",
+    "login": "log in to Muse Code in this terminal",
+    "simulate": "run the simulated Muse host as if it were the muse binary",
+}
+
+
+def read_arguments(argv: list[str]) -> argparse.Namespace:
+    """Options, `command` and its own arguments in `rest`. Exits with a usage message if they are not as they should
+    be."""
+    lines = "\n".join(f"  {name:10} {what}" for name, what in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="muse-adapter",
+        description="ACP adapter for Muse Code: editors speak ACP to it, it drives Muse hosts.",
+        epilog=f"commands:\n{lines}\n\n`muse-adapter COMMAND --help` tells more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"muse-adapter {__version__}")
+    parser.add_argument(
+        "--muse",
+        metavar="WHAT",
+        help="the muse executable, or a stand-in: simulated, simulated:1.1.1, recorded:DIR (default: $MUSE_EXECUTABLE, PATH)",
+    )
+    parser.add_argument(
+        "--startup-timeout",
+        type=_seconds,
+        default=STARTUP_TIMEOUT,
+        metavar="S",
+        help="seconds a host may take to become ready (default: %(default)g)",
+    )
+    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="warning")
+    parser.add_argument(
+        "--acp-frame-cap",
+        type=_bytes,
+        default=ACP_FRAME_CAP,
+        metavar="BYTES",
+        help="longest line taken from the client",
+    )
+    parser.add_argument(
+        "--msp-frame-cap",
+        type=_bytes,
+        default=MSP_FRAME_CAP,
+        metavar="BYTES",
+        help="longest line exchanged with a host",
+    )
+    parser.add_argument("command", nargs="?", default="serve", choices=list(COMMANDS), metavar="COMMAND")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("must be a positive number of seconds")
+    return value
+
+
+def _bytes(text: str) -> int:
+    value = int(text)
+    if value < 1024:
+        raise argparse.ArgumentTypeError("must be at least 1024 bytes")
+    return value

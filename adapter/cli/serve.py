@@ -1,0 +1,83 @@
+"""`muse-adapter` as an editor starts it: ACP on stdin and stdout, a Muse host behind it, until the editor goes."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from adapter import __version__
+from adapter.acp.agent import AgentDispatcher
+from adapter.bridge.agent import MuseAgent
+from adapter.bridge.execution_hosts import ExecutionHosts, HostChoice
+from adapter.cli.logs import log_to_stderr
+from adapter.cli.stdio import take_over_stdio
+from adapter.wire.framing import ACP_OUTBOUND_CAP
+from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
+from adapter.wire.pipes import FdReader, FdWriter
+from host_probe import VersionCache, default_directory
+
+log = logging.getLogger("adapter.acp")
+
+EXIT_OK: Final = 0
+EXIT_BROKEN_PIPE: Final = 1
+"""The client stopped reading before it closed its end."""
+
+_STOP_SIGNALS: Final = (
+    (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve one client; the exit code tells whether it was served to the end."""
+    reader, writer = take_over_stdio()
+    logs = log_to_stderr(arguments.log_level)
+    try:
+        return anyio.run(_serve, arguments, reader, writer)
+    finally:
+        writer.close()
+        logs.close()
+
+
+async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
+    environ = dict(os.environ)
+    home = Path.home()
+    choice = HostChoice(
+        environ=environ,
+        home=home,
+        muse=arguments.muse,
+        startup_timeout=arguments.startup_timeout,
+        frame_cap=arguments.msp_frame_cap,
+    )
+    options = PeerOptions(
+        name="client",
+        inbound_cap=arguments.acp_frame_cap,
+        outbound_cap=ACP_OUTBOUND_CAP,
+        logger=log,
+        cancel_method=CANCEL_METHOD,
+    )
+    async with anyio.create_task_group() as tasks:
+        agent = MuseAgent(__version__, tasks)
+        peer = Peer(reader, writer, AgentDispatcher(agent, agent.capabilities), options)
+        cache = VersionCache(default_directory(environ, home))
+        hosts = ExecutionHosts(choice, __version__, tasks, peer.writable, cache)
+        agent.connect(peer, hosts)
+        tasks.start_soon(_stop_on_signal, peer)
+        await peer.run(agent.client_gone)
+        await hosts.close()
+        tasks.cancel_scope.cancel()
+    return EXIT_BROKEN_PIPE if peer.ended == "broken" else EXIT_OK
+
+
+async def _stop_on_signal(peer: Peer) -> None:
+    """A signal to stop is treated like the end of input: everything is answered and ended in order (`acp.md §25`,
+    point 23)."""
+    with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+        async for _ in signals:
+            peer.stop_reading()
