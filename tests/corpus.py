@@ -1,33 +1,45 @@
-"""The official MSP transcripts, where a checkout has them beside it. They are test data, no part of this project."""
+"""The official MSP transcripts, where a copy of them lies beside the repository; they are not part of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import orjson
 import pytest
 
-Direction = Literal["client", "server"]
-
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "msp-corpus"
 
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the official MSP transcripts are not beside this checkout"
-)
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the official MSP transcripts are not here")
+
+
+class Frame(NamedTuple):
+    """One line of a transcript: who sent it, the exact text, and what it says."""
+
+    sender: str
+    raw: str
+    message: dict[str, Any]
 
 
 def scenarios() -> list[str]:
-    """The names of the transcripts, none where the corpus is absent."""
+    """Names of all transcripts, sorted; empty where the corpus is absent."""
     return sorted(path.parent.name for path in CORPUS.glob("*/transcript.ndjson"))
 
 
-def lines(scenario: str) -> list[tuple[Direction, str]]:
-    """Direction and raw frame text, in the order of the wire."""
-    text = (CORPUS / scenario / "transcript.ndjson").read_text("utf-8")
-    return [(line["dir"], line["raw"]) for line in map(orjson.loads, text.split("\n")[:-1])]
+def frames(scenario: str) -> list[Frame]:
+    lines = (CORPUS / scenario / "transcript.ndjson").read_bytes().splitlines()
+    parsed = [orjson.loads(line) for line in lines if line.strip()]
+    return [Frame(line["dir"], line["raw"], orjson.loads(line["raw"].strip())) for line in parsed]
 
 
-def frames(scenario: str) -> list[tuple[Direction, Any]]:
-    """Direction and decoded frame, in the order of the wire."""
-    return [(direction, orjson.loads(raw)) for direction, raw in lines(scenario)]
+def answers(scenario: str, method: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The requests of `method` the client made, as (params, response message)."""
+    transcript = frames(scenario)
+    asked = {
+        f.message["id"]: f.message for f in transcript if f.sender == "client" and f.message.get("method") == method
+    }
+    return [
+        (asked[frame.message["id"]].get("params", {}), frame.message)
+        for frame in transcript
+        if frame.sender == "server" and "method" not in frame.message and frame.message.get("id") in asked
+    ]

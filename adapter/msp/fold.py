@@ -68,6 +68,7 @@ class SessionFold:
         self._order = ArrivalOrder()
         self._places: dict[str, Place] = {}
         self._live = True
+        self._paging = False
         self._handlers: dict[str, Callable[[Params], Changes]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
@@ -122,6 +123,7 @@ class SessionFold:
                 if isinstance(params.get("sourceRange"), dict):
                     self.last_durable_cursor = cursor
                     if not self._order.arrive(cursor):
+                        self._catch_up_with(params.get("item"))
                         return ()
         return self._dispatch(method, params)
 
@@ -193,7 +195,7 @@ class SessionFold:
         """
         changes: list[Change] = []
         self._order.walk_from(after)
-        with self._loading():
+        with self._loading(paging=True):
             for event in events:
                 method, params = (event.get("method"), event.get("params")) if isinstance(event, dict) else (None, None)
                 if not isinstance(method, str) or not isinstance(params, dict):
@@ -209,13 +211,13 @@ class SessionFold:
         return changes
 
     @contextmanager
-    def _loading(self) -> Iterator[None]:
+    def _loading(self, *, paging: bool = False) -> Iterator[None]:
         """While history is read: deltas that led to an open item are not in it, and its questions were not asked."""
-        self._live = False
+        self._live, self._paging = False, paging
         try:
             yield
         finally:
-            self._live = True
+            self._live, self._paging = True, False
 
     # -- one event ------------------------------------------------------------------------------------------------
 
@@ -248,10 +250,17 @@ class SessionFold:
         if applied is None:
             return ()
         item, first = applied
+        item.ahead = self._paging
         texts: list[Change] = self._begin(item) if first else []
         texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
         changed = ItemChanged(item, first)
         return [changed, *texts] if first else [*texts, changed]
+
+    def _catch_up_with(self, raw: Any) -> None:
+        """The live stream has reached a full object that a page brought before."""
+        item = self.items.get(raw["itemId"]) if isinstance(raw, dict) and isinstance(raw.get("itemId"), str) else None
+        if item is not None and item.raw == raw:
+            item.ahead = False
 
     def _begin(self, item: ItemState) -> list[Change]:
         """The text that came before its item; none if it, or what is still to come, is not the text's beginning."""

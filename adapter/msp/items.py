@@ -23,9 +23,11 @@ class ItemState:
         raw: the latest full object the host sent, unknown members included.
         frozen: part of the text may have been lost on the way, so deltas of it are no longer followed; the next full
             object brings the whole text. Output is followed all the same: it is shown by redrawing, and heals.
+        ahead: the full object was read from a page, which may be ahead of the live stream: deltas that come before
+            the stream has caught up are in it already.
     """
 
-    __slots__ = ("_streams", "frozen", "item_id", "kind", "raw", "revision", "status", "turn_id")
+    __slots__ = ("_streams", "ahead", "frozen", "item_id", "kind", "raw", "revision", "status", "turn_id")
 
     def __init__(self, item_id: str) -> None:
         self.item_id = item_id
@@ -35,6 +37,7 @@ class ItemState:
         self.status = OPEN_STATUS
         self.raw: dict[str, Any] = {}
         self.frozen = False
+        self.ahead = False
         self._streams: dict[str, StreamedText] = {}
 
     @property
@@ -52,7 +55,7 @@ class ItemState:
 
     def follow(self, field: str, text: str) -> bool:
         """Appends a delta; False if it has no place here."""
-        if self.status != OPEN_STATUS or (self.frozen and field != OUTPUT_FIELD):
+        if self.status != OPEN_STATUS or self.ahead or (self.frozen and field != OUTPUT_FIELD):
             return False
         stream = self._streams.get(field)
         if stream is None:

@@ -493,6 +493,14 @@ def test_h7_text_joined_in_the_middle_is_shown_whole_at_the_end(fold: SessionFol
     assert shown(changes) == "abcdefgh"
 
 
+def test_output_read_ahead_of_the_stream_is_not_repeated(fold: SessionFold) -> None:
+    ahead = durable(updated(item(kind="toolCall", revision=2, visibleOutput="abcd")), "v:5")
+    changes = run(fold, started(item(kind="toolCall")), delta("ab", field="output"))
+    changes += fold.load_events(paged(ahead), after="v:1")
+    changes += run(fold, delta("cd", field="output"), ahead, delta("ef", field="output"))
+    assert shown(changes) == "abcdef"
+
+
 # -- history ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,236 @@
+"""Reading back what the host did not deliver (`msp.md §11.4`).
+
+A pure state machine: it says which page to ask for next and takes the page, until the view is whole again. Splicing
+reads forward from where the first hole began. Where that does not work, re-anchoring reads from the latest compaction,
+and failing that from the beginning; the fold takes full items by revision, so reading too much does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from adapter.msp.vocabulary import LATEST_COMPACTION, NOTIFICATIONS, Delivery
+
+PAGE_LIMIT: Final = 200
+
+# Pages one way of reading may take: a hole of 10,000 events, or a conversation of 100,000, is as far as it goes.
+SPLICE_PAGES: Final = 50
+RE_ANCHOR_PAGES: Final = 500
+
+# Live events held back while a hole is filled; about the traffic of a busy minute.
+HELD_EVENTS: Final = 10_000
+
+# Broadcasts saved when the held events are given up: `view/page` does not return them.
+SAVED_BROADCASTS: Final = 100
+
+
+class Phase(Enum):
+    IDLE = "idle"
+    SPLICE = "splice"
+    RE_ANCHOR = "reAnchor"
+    FROM_START = "fromStart"
+
+
+_FALLBACK: Final = {Phase.SPLICE: Phase.RE_ANCHOR, Phase.RE_ANCHOR: Phase.FROM_START, Phase.FROM_START: Phase.IDLE}
+
+
+class PageRequest(msgspec.Struct, frozen=True):
+    """A `view/page` to send: from an exclusive cursor, from an anchor, or with neither from the beginning."""
+
+    cursor: str | None
+    anchor: str | None
+    limit: int
+
+    def params(self, session_id: str) -> dict[str, Any]:
+        params: dict[str, Any] = {"sessionId": session_id, "limit": self.limit, "direction": "forward"}
+        if self.anchor is not None:
+            params["anchor"] = self.anchor
+        elif self.cursor is not None:
+            params["cursor"] = self.cursor
+        return params
+
+
+class FillStep(msgspec.Struct, frozen=True):
+    """What to apply now: first `events` (read forward from `after`), then `live` as if it arrived now.
+
+    Attributes:
+        done: the fill is over and live events flow again.
+        lost_live: held events were given up, so deltas among `live` may continue something unseen.
+        reconcile_approvals: ask `approval/listPending`: a question may have been lost (`msp.md §11.5`).
+        re_anchored: why reading starts over from further back, if it does.
+        incomplete: why part of the view stays unread, if it does.
+    """
+
+    events: list[Any] = []
+    after: str | None = None
+    live: list[tuple[str, Any]] = []
+    done: bool = False
+    lost_live: bool = False
+    reconcile_approvals: bool = False
+    re_anchored: str | None = None
+    incomplete: str | None = None
+
+
+class GapRecovery:
+    """The recovery of one session's view; idle until `open`."""
+
+    def __init__(self, page_limit: int = PAGE_LIMIT) -> None:
+        self.phase = Phase.IDLE
+        self._page_limit = page_limit
+        self._held: list[tuple[str, Any]] = []
+        self._after: str | None = None
+        self._next: str | None = None
+        self._cursor: str | None = None
+        self._hole: str | None = None
+        self._outstanding = False
+        self._once_more = False
+        self._overflowed = False
+        self._pages_left = 0
+        self._requested: set[str] = set()
+        self._walked: set[str] = set()
+
+    @property
+    def active(self) -> bool:
+        return self.phase is not Phase.IDLE
+
+    def open(self, after: str, next_: str) -> None:
+        """A hole between two cursors was told. During a fill the earliest `after` stays and the last `next` counts."""
+        if not self.active:
+            self._after, self._next, self._hole = after, next_, None
+            self._outstanding = self._once_more = self._overflowed = False
+            self._walked.clear()
+            self._enter(Phase.SPLICE)
+        elif next_ not in self._walked:
+            self._next = next_
+            # The page that is on its way may have been read before the new hole was there.
+            self._once_more = self._outstanding
+
+    def hold(self, method: str, params: Any) -> bool:
+        """Keeps a live event back while a hole is filled; False if none is, and the event is to be applied now."""
+        if self.phase is Phase.IDLE:
+            return False
+        self._held.append((method, params))
+        if len(self._held) > HELD_EVENTS:
+            self._give_up_held()
+        return True
+
+    def next_request(self) -> PageRequest | None:
+        """The page to ask for, one at a time; None while one is on its way or nothing is to be read."""
+        if not self.active or self._outstanding:
+            return None
+        self._outstanding = True
+        self._pages_left -= 1
+        if self._cursor is not None:
+            self._requested.add(self._cursor)
+        anchor = LATEST_COMPACTION if self.phase is Phase.RE_ANCHOR and self._cursor is None else None
+        return PageRequest(self._cursor, anchor, self._page_limit)
+
+    def accept(self, page: Mapping[str, Any]) -> FillStep:
+        """Takes the page asked for."""
+        if not self._outstanding:
+            return FillStep()
+        self._outstanding = False
+        events, following = page.get("events"), page.get("nextCursor")
+        if not isinstance(events, list) or not (following is None or isinstance(following, str)):
+            return self._fall_back("malformedPage")
+        after = self._cursor if self._cursor is not None or self.phase is not Phase.RE_ANCHOR else self._after
+        events, reached = self._walk(events)
+        if reached:
+            return self._finish(events, after)
+        if self._overflowed and self.phase is Phase.SPLICE:
+            return self._fall_back("heldEventsOverflow", events, after)
+        if following is None:
+            if not self._once_more:
+                return self._finish(events, after)
+            self._once_more = False
+            self._cursor = _last_cursor(events) or self._cursor
+        elif not events or following in self._requested:
+            return self._fall_back("stalledPaging", events, after)
+        else:
+            self._cursor = following
+        if self._pages_left <= 0:
+            return self._fall_back("tooManyPages", events, after)
+        return FillStep(events, after)
+
+    def failed(self, reason: str, resume_after: str | None = None) -> FillStep:
+        """The page could not be had. `resume_after`: the event that did not fit a frame; reading goes on behind it."""
+        if not self._outstanding:
+            return FillStep()
+        self._outstanding = False
+        if resume_after is not None and resume_after not in self._requested and self._pages_left > 0:
+            self._hole = self._hole or reason
+            self._cursor = resume_after
+            return FillStep()
+        return self._fall_back(reason)
+
+    def give_up(self, reason: str) -> FillStep:
+        """Ends the fill as it stands, e.g. because reading takes too long; what was held is handed out."""
+        self._hole = reason
+        return self._finish([], self._cursor)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _enter(self, phase: Phase) -> None:
+        self.phase = phase
+        self._cursor = self._after if phase is Phase.SPLICE else None
+        self._pages_left = SPLICE_PAGES if phase is Phase.SPLICE else RE_ANCHOR_PAGES
+        self._once_more = False
+        self._requested.clear()
+
+    def _walk(self, events: list[Any]) -> tuple[list[Any], bool]:
+        """The events up to the one the live stream goes on with, and whether it was among them.
+
+        Only a splice may stop there: the other ways start before the hole and replace the reading of it.
+        """
+        for index, event in enumerate(events):
+            cursor = _cursor_of(event)
+            if cursor is not None:
+                self._walked.add(cursor)
+                if cursor == self._next and self.phase is Phase.SPLICE and not self._overflowed:
+                    return events[: index + 1], True
+        return events, False
+
+    def _finish(self, events: list[Any], after: str | None) -> FillStep:
+        live, self._held = self._held, []
+        self.phase = Phase.IDLE
+        self._outstanding = False
+        return FillStep(
+            events,
+            after,
+            live,
+            done=True,
+            lost_live=self._overflowed,
+            reconcile_approvals=True,
+            incomplete=self._hole,
+        )
+
+    def _fall_back(self, reason: str, events: list[Any] | None = None, after: str | None = None) -> FillStep:
+        following = _FALLBACK[self.phase]
+        if following is Phase.IDLE:
+            self._hole = reason
+            return self._finish(events or [], after)
+        self._enter(following)
+        return FillStep(events or [], after, re_anchored=reason)
+
+    def _give_up_held(self) -> None:
+        """Too much to hold: the pages will bring what is durable of it, if they are read to the end."""
+        broadcasts = [event for event in self._held if NOTIFICATIONS.get(event[0], 0) & Delivery.BROADCAST]
+        self._held = broadcasts[-SAVED_BROADCASTS:]
+        self._overflowed = True
+        self._once_more = self._outstanding
+        if self.phase is Phase.SPLICE and not self._outstanding:
+            self._enter(Phase.RE_ANCHOR)
+
+
+def _cursor_of(event: Any) -> str | None:
+    params = event.get("params") if isinstance(event, dict) else None
+    cursor = params.get("viewCursor") if isinstance(params, dict) else None
+    return cursor if isinstance(cursor, str) else None
+
+
+def _last_cursor(events: list[Any]) -> str | None:
+    return _cursor_of(events[-1]) if events else None

@@ -1,0 +1,202 @@
+"""Whatever a host may do to the delivery of a conversation, the same conversation comes out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapter.msp.changes import Change, TextAppended
+from adapter.msp.fold import SessionFold
+from adapter.msp.view import SessionView
+
+FIELDS = {"agentMessage": ("text", "text"), "toolCall": ("output", "visibleOutput")}
+
+
+class Event(NamedTuple):
+    method: str
+    params: dict[str, Any]
+
+    @property
+    def cursor(self) -> str:
+        return str(self.params["viewCursor"])
+
+    @property
+    def durable(self) -> bool:
+        return "sourceRange" in self.params
+
+    def paged(self) -> dict[str, Any]:
+        return {"method": self.method, "params": self.params}
+
+
+class Script(NamedTuple):
+    """All events of a session in the order of its view, and what every item says in the end."""
+
+    events: list[Event]
+    finals: dict[str, str]
+
+
+@st.composite
+def item_events(draw: st.DrawFn, item_id: str) -> tuple[list[tuple[str, dict[str, Any], bool]], str]:
+    """One item's life as (method, params, durable): start, deltas, maybe updates and stale copies, completion."""
+    kind = draw(st.sampled_from(sorted(FIELDS)))
+    field, member = FIELDS[kind]
+    chunks = draw(st.lists(st.text("abé", min_size=1, max_size=3), max_size=6))
+    final = "".join(chunks) + draw(st.sampled_from(["", "z"]))
+    revision, text = 1, ""
+    base = {"itemId": item_id, "kind": kind, "turnId": "t"}
+
+    def full(revision: int, status: str, text: str) -> dict[str, Any]:
+        return {"item": base | {"revision": revision, "status": status, member: text}}
+
+    started = ("item/started", full(1, "inProgress", ""), draw(st.booleans()))
+    events = [started]
+    for chunk in chunks:
+        text += chunk
+        named = {"field": field} if kind != "agentMessage" or draw(st.booleans()) else {}
+        events.append(("item/delta", {"itemId": item_id, "delta": chunk, **named}, False))
+        step = draw(st.sampled_from(["none", "none", "update", "stale"]))
+        if step == "update":
+            revision += 1
+            events.append(("item/updated", full(revision, "inProgress", text), True))
+        elif step == "stale":
+            events.append(("item/updated", full(draw(st.integers(1, revision)), "inProgress", ""), True))
+    late = draw(st.integers(0, 2))
+    if late and all(method == "item/delta" for method, _, _ in events[1 : late + 1]):
+        events.insert(min(late, len(events) - 1), events.pop(0))
+    events.append(("item/completed", full(revision + 1, "completed", final), True))
+    events += draw(st.lists(st.just(("item/completed", full(revision, "completed", "stale"), True)), max_size=1))
+    return events, final
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> Script:
+    names = [f"item-{n}" for n in range(draw(st.integers(1, 3)))]
+    lives = {name: draw(item_events(name)) for name in names}
+    queues = {name: list(events) for name, (events, _) in lives.items()}
+    merged = []
+    while any(queues.values()):
+        name = draw(st.sampled_from([name for name, queue in queues.items() if queue]))
+        merged.append(queues[name].pop(0))
+    merged.append(("turn/completed", {"turnId": "t", "terminal": "completed"}, True))
+    events = []
+    for n, (method, params, durable) in enumerate(merged):
+        source: dict[str, Any] = {"sourceRange": {}} if durable else {}
+        events.append(Event(method, {"sessionId": "s", "viewCursor": f"c{n}", **source, **params}))
+    return Script(events, {name: final for name, (_, final) in lives.items()})
+
+
+class Host:
+    """Delivers a script with holes, and serves pages of what is in its log by then."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+
+    def page(self, request: Any, written: int) -> dict[str, Any]:
+        log = [event for event in self._events[:written] if event.durable]
+        position = {event.cursor: n for n, event in enumerate(self._events)}
+        after = position[request.cursor] if request.cursor else -1
+        rest = [event for event in log if position[event.cursor] > after]
+        served = rest[: request.limit]
+        following = served[-1].cursor if len(rest) > len(served) else None
+        return {"events": [event.paged() for event in served], "nextCursor": following}
+
+
+def shown(changes: list[Change], item_id: str) -> str:
+    return "".join(c.text for c in changes if isinstance(c, TextAppended) and c.item.item_id == item_id)
+
+
+def assert_final(fold: SessionFold, finals: dict[str, str]) -> None:
+    for item_id, final in finals.items():
+        item = fold.items.get(item_id)
+        assert item is not None
+        assert not item.is_open
+        assert item.text(FIELDS[item.kind][0]) == final
+    outcome = fold.turns.outcome("t")
+    assert outcome is not None
+    assert outcome.terminal == "completed"
+
+
+@st.composite
+def holes(draw: st.DrawFn, length: int) -> list[range]:
+    """Stretches of events that are lost; the last event always arrives."""
+    if length < 3 or draw(st.booleans()):
+        return []
+    points = sorted(draw(st.lists(st.integers(1, length - 1), min_size=2, max_size=6, unique=True)))
+    return [range(a, b) for a, b in zip(points[::2], points[1::2], strict=False)]
+
+
+@given(scripts(), st.data())
+@settings(max_examples=150, deadline=None)
+def test_whole_delivery_shows_exactly_the_final_text(script: Script, data: st.DataObject) -> None:
+    fold = SessionFold("s")
+    changes: list[Change] = []
+    for event in script.events:
+        for _ in range(2 if event.durable and data.draw(st.booleans()) else 1):  # durable events may be repeated
+            changes += fold.apply(event.method, event.params)
+    assert_final(fold, script.finals)
+    for item_id, final in script.finals.items():
+        assert shown(changes, item_id) == final
+
+
+@given(scripts(), st.data())
+@settings(max_examples=300, deadline=None)
+def test_holes_are_filled_and_text_is_never_doubled(script: Script, data: st.DataObject) -> None:
+    lost = data.draw(holes(len(script.events)))
+    frame_after_next = data.draw(st.booleans())
+    view, host = SessionView("s", page_limit=data.draw(st.integers(1, 4))), Host(script.events)
+    changes: list[Change] = []
+    waiting: list[tuple[Any, int]] = []
+
+    def ask(written: int) -> None:
+        request = view.next_page()
+        if request is not None:
+            waiting.append((request, written))
+
+    def answer() -> None:
+        request, written = waiting.pop(0)
+        changes.extend(view.take_page(host.page(request, written)))
+
+    for n, event in enumerate(script.events):
+        if any(n in hole for hole in lost):
+            continue
+        gaps = [hole for hole in lost if hole.stop == n]
+        frames = [(event.method, event.params)]
+        for hole in gaps:
+            gap = {"sessionId": "s", "after": script.events[hole.start - 1].cursor, "next": event.cursor}
+            frames.insert(1 if frame_after_next else 0, ("view/gap", gap))
+        for method, params in frames:
+            changes += view.receive(method, params)
+        ask(data.draw(st.integers(n + 1, len(script.events))))
+        answer_now: bool = data.draw(st.booleans())
+        if waiting and answer_now:
+            answer()
+    while waiting or view.recovery.active:
+        ask(len(script.events))
+        answer()
+
+    assert_final(view.fold, script.finals)
+    assert view.reconcile_due == bool(lost)
+    for item_id, final in script.finals.items():
+        text, item = shown(changes, item_id), view.fold.items.get(item_id)
+        assert item is not None
+        assert len(text) <= len(final)
+        # Output is redrawn, so it may skip; and nothing protects text that overtakes the news of its own hole.
+        if not lost or (item.kind == "agentMessage" and not frame_after_next):
+            assert text == final
+
+
+@given(scripts(), st.integers(0, 3), st.data())
+@settings(max_examples=100, deadline=None)
+def test_history_and_live_events_in_any_overlap(script: Script, again: int, data: st.DataObject) -> None:
+    """Pages up to some point, then live events from any earlier point on."""
+    read = data.draw(st.integers(0, len(script.events)))
+    live_from = max(0, read - again)
+    fold = SessionFold("s")
+    changes: list[Change] = fold.load_events(event.paged() for event in script.events[:read] if event.durable)
+    for event in script.events[live_from:]:
+        changes += fold.apply(event.method, event.params)
+    assert_final(fold, script.finals)
+    for item_id, final in script.finals.items():
+        assert len(shown(changes, item_id)) <= len(final)
