@@ -9,8 +9,10 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import anyio
+import anyio.lowlevel
 import orjson
 
 from adapter.wire.envelope import Params, read_line
@@ -28,10 +30,10 @@ PAUSE_EVERY = 500
 """Notifications between two looks at the outbox, as a source that reads from a pipe would make them."""
 
 
-def delta_frame() -> dict[str, object]:
+def delta_frame() -> dict[str, Any]:
     """A streamed text delta, `LINE_BYTES` long on the wire."""
     params = {"sessionId": "ses-alder", "turnId": "trn-1", "itemId": "itm-4", "field": "text", "text": ""}
-    frame: dict[str, object] = {"jsonrpc": "2.0", "method": "item/delta", "params": params}
+    frame: dict[str, Any] = {"jsonrpc": "2.0", "method": "item/delta", "params": params}
     params["text"] = "x" * (LINE_BYTES - len(encode_frame(frame, MSP_FRAME_CAP)))
     return frame
 
