@@ -1,1 +1,1 @@
-"""Stand-ins for a Muse host: simulated and recorded."""
+"""Stand-ins for a Muse host: the simulated one, recordings, and what names them."""

@@ -1,0 +1,46 @@
+"""`python -m adapter.hosts.simulated`: the simulated host, as if it were the `muse` executable."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from adapter.hosts.simulated.options import EXIT_CONFIGURATION, EXIT_OK, HONEST, Shown, parse
+
+
+def main(argv: list[str]) -> int:
+    """Run the command line; gives the exit code (`msp.md §23.2`)."""
+    try:
+        options = parse(argv)
+    except Shown as shown:
+        if shown.code == EXIT_OK:
+            print(HONEST, file=sys.stderr)
+        print(shown.text, end="", file=sys.stdout if shown.code == EXIT_OK else sys.stderr)
+        return shown.code
+    # Only serving needs the rest, and `--version` is asked for often.
+    from adapter.hosts.simulated.faults import BadFaults, read_faults
+    from adapter.hosts.simulated.host import Host
+    from adapter.hosts.simulated.loop import Loop
+    from adapter.hosts.simulated.output import Output, take_over_stdout
+    from adapter.wire.framing import MSP_FRAME_CAP
+
+    try:
+        faults = read_faults(options.faults)
+    except BadFaults as error:
+        print(f"muse: {error}", file=sys.stderr)
+        return EXIT_CONFIGURATION
+    output = Output(take_over_stdout(), MSP_FRAME_CAP)
+    print(f"muse: {HONEST} (profile {options.profile.build})", file=sys.stderr)
+    loop = Loop(0)
+    host = Host(options, faults, loop, output)
+    faults.spawn(output)
+    loop.run(host.on_bytes, output.flush)
+    return EXIT_OK
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # The reading thread may be blocked on stdin for ever; nothing is left to wait for.
+    os._exit(code)

@@ -1,0 +1,3 @@
+from typing import Any, Final
+
+HANDLERS: Final[dict[str, Any]] = {}

@@ -1,0 +1,150 @@
+"""The methods that make, load, copy and leave sessions (`msp.md §10`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from adapter.hosts.simulated import ids
+from adapter.hosts.simulated.catalog import DEFAULT_MODEL, PROVIDER
+from adapter.hosts.simulated.errors import invalid, refusal, rejected
+from adapter.hosts.simulated.journal import Journal
+from adapter.hosts.simulated.params import APPROVAL_MODES, optional_text, table, word
+from adapter.hosts.simulated.profiles import NEWEST
+from adapter.hosts.simulated.session import Session, row
+from adapter.hosts.simulated.store import is_plain
+from adapter.hosts.simulated.view import Json, View
+
+if TYPE_CHECKING:
+    from adapter.hosts.simulated.host import Host
+
+DEFAULT_MODE: Final = "promptUnmatched"
+
+
+def loaded(host: Host, session_id: str | None) -> Session:
+    """The session, if it is loaded in this host.
+
+    Raises:
+        RpcError: it is not, or there is none.
+    """
+    if session_id is None:
+        raise invalid("sessionId", "a string is required")
+    session = host.sessions.get(session_id)
+    if session is not None:
+        return session
+    if not host.store.has(session_id):
+        raise refusal("sessionNotFound", "there is no such session", sessionId=session_id)
+    if host.store.holder(session_id) is not None:
+        raise refusal("sessionInUse", "another host has the session", sessionId=session_id)
+    raise refusal("sessionNotLoaded", "the session is not loaded; resume it first", sessionId=session_id)
+
+
+def session_row(host: Host, session: Session) -> Json:
+    """The Session object of a loaded session."""
+    return row(session.facts, session.view, session.status, session.attention, host.profile)
+
+
+def keep_row(host: Host, session: Session) -> None:
+    """Write the session's row for lists, and tell who listens to the list."""
+    full = row(session.facts, session.view, session.status, session.attention, NEWEST)
+    host.store.write_row(full)
+    if not host.closing:
+        host.broadcast("session/listChanged", {"session": session_row(host, session)})
+
+
+def start(host: Host, params: Json) -> Json:
+    """`session/start`."""
+    session_id = optional_text(params, "sessionId") or ids.uuid7()
+    if not is_plain(session_id):
+        raise invalid("sessionId", "a UUID is required")
+    if session_id in host.sessions or host.store.has(session_id):
+        raise rejected(params["commandId"], "session_id_conflict")
+    facts = new_facts(host, session_id, params)
+    check_config(host, params)
+    session = open_session(host, facts, View())
+    session.note("session", facts)
+    keep_row(host, session)
+    shown = session_row(host, session)
+    host.broadcast("session/started", {"session": shown})
+    return {"session": shown, "viewCursor": session.cursor()}
+
+
+def new_facts(host: Host, session_id: str, params: Json) -> Json:
+    """What never changes about a session that is made now."""
+    path = host.store.journal_path(session_id)
+    mode = DEFAULT_MODE
+    if params.get("approvalMode") is not None:
+        mode = word(params, "approvalMode", APPROVAL_MODES)
+    model = optional_text(params, "modelId") if host.profile.models_apply else None
+    return {
+        "sessionId": session_id,
+        "path": "" if path is None else str(path),
+        "createdAt": ids.timestamp(),
+        "workspaceRoot": workspace(host, params),
+        "forkedFrom": None,
+        "createdByClient": host.client,
+        "kind": "root",
+        "model": {
+            "modelId": model or host.options.model or DEFAULT_MODEL,
+            "providerId": optional_text(params, "providerId") or host.options.provider or PROVIDER,
+            "source": "default" if model is None else "user",
+        },
+        "approvalMode": {"mode": mode, "source": "startup", "lastCommandId": None},
+    }
+
+
+def workspace(host: Host, params: Json) -> str | None:
+    """The first workspace root of the request.
+
+    Raises:
+        RpcError: a root that is not absolute, or roots that do not agree.
+    """
+    root = optional_text(params, "workspaceRoot")
+    roots = params.get("workspaceRoots")
+    if "workspaceRoots" in params and "workspaceRoots" not in host.profile.withheld.get("start", ()):
+        if type(roots) is not list or not roots or any(type(path) is not str for path in roots):
+            raise invalid("workspaceRoots", "a list of paths is required")
+        if len(set(roots)) != len(roots) or any(not Path(path).is_dir() for path in roots):
+            raise invalid("workspaceRoots", "they must be different directories that exist")
+        if root is not None and root != roots[0]:
+            raise invalid("workspaceRoots", "the first must be workspaceRoot")
+        root = roots[0]
+    if root is not None and not Path(root).is_absolute():
+        raise invalid("workspaceRoot", "an absolute path is required")
+    return root
+
+
+def check_config(host: Host, params: Json) -> None:
+    """Refuse MCP servers that cannot be used (`msp.md §19`); those that can are accepted and never started."""
+    if "config" not in params or "config" in host.profile.withheld.get("start", ()):
+        return
+    config = table(params, "config")
+    servers = config.get("mcpServers")
+    if not servers:
+        return
+    if "sessionMcp" not in host.granted:
+        message = "config.mcpServers requires the sessionMcp capability"
+        raise refusal("capabilityRequired", message, capability="sessionMcp")
+    for name, server in servers.items():
+        needed = {"stdio": "command", "streamableHttp": "url"}.get(server.get("transport"))
+        if not name or needed is None or type(server.get(needed)) is not str:
+            raise invalid(f"config.mcpServers.{name}", "no server of a known transport")
+
+
+def open_session(host: Host, facts: Json, view: View, head: int = 0) -> Session:
+    """Load a session into this host; the connection is subscribed to it.
+
+    Raises:
+        RpcError: another host has it.
+    """
+    session_id = facts["sessionId"]
+    if not host.store.take_lease(session_id):
+        raise refusal("sessionInUse", "another host has the session", sessionId=session_id)
+    session = Session(facts, view, Journal(host.store.journal_path(session_id)), host, head)
+    session.subscribed = True
+    session.on_change = lambda changed: keep_row(host, changed)
+    host.sessions[session_id] = session
+    return session
+
+
+HANDLERS: Final[dict[str, Any]] = {"session/start": start}

@@ -1,0 +1,95 @@
+"""The commands that were taken in, by `commandId`: each has one effect and one answer, also after a restart
+(`msp.md §6`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from adapter.hosts.simulated.errors import refusal, rejected
+from adapter.hosts.simulated.params import text
+from adapter.hosts.simulated.store import Store
+from adapter.wire.envelope import RpcError
+
+if TYPE_CHECKING:
+    from adapter.hosts.simulated.host import Host
+
+Json = dict[str, Any]
+
+WITHOUT_SESSION: Final = frozenset({"session/start", "session/fork", "session/sideChat"})
+"""Commands that make a session: their outcome is kept beside the sessions, not in one."""
+
+THIS_LIFE_ONLY: Final = frozenset({"session/resume", "session/leave", "turn/interrupt", "turn/cancel", "task/stop"})
+"""Commands that are remembered as long as the host lives."""
+
+NOT_TAKEN_IN: Final = frozenset({"invalidParams", "sessionNotFound", "sessionInUse", "sessionNotLoaded"})
+"""Refusals before admission: the same id may be used again once the cause is gone."""
+
+
+class Ledger:
+    """Answers a repeated command as it was answered first."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, Json] = {}
+
+    def once(self, host: Host, method: str, params: Json, handler: Callable[[Host, Json], Json]) -> Json:
+        """The answer of the handler, the first time; afterwards the same answer without its effects.
+
+        Raises:
+            RpcError: what the handler refused with, or the id was used for something else.
+        """
+        command_id = text(params, "commandId")
+        session = host.sessions.get(str(params.get("sessionId")))
+        kept = method not in THIS_LIFE_ONLY and method not in WITHOUT_SESSION
+        known = self._known.get(command_id)
+        if known is None and session is not None:
+            known = session.commands.get(command_id)
+        if known is None and method in WITHOUT_SESSION:
+            known = self._store.recall(command_id)
+        digest = _digest(method, params)
+        if known is not None:
+            return _replay(command_id, known, digest)
+        entry: Json = {"commandId": command_id, "digest": digest}
+        if kept and session is not None:
+            session.note("intake", entry)
+        try:
+            entry["result"] = handler(host, params)
+        except RpcError as error:
+            if error.data is not None and error.data["kind"] in NOT_TAKEN_IN:
+                if kept and session is not None:
+                    session.note("withdrawn", entry)
+                raise
+            entry["error"] = [error.code, error.message, error.data]
+            raise
+        finally:
+            if "result" in entry or "error" in entry:
+                self._known[command_id] = entry
+                if method in WITHOUT_SESSION:
+                    self._store.remember(entry)
+                elif kept and session is not None:
+                    session.note("outcome", entry)
+        return dict(entry["result"])
+
+
+def _replay(command_id: str, known: Json, digest: str) -> Json:
+    if known["digest"] != digest:
+        raise rejected(command_id, "command_id_conflict")
+    if "error" in known:
+        raise RpcError(*known["error"])
+    if "result" not in known:
+        raise rejected(command_id, "abandoned")
+    return dict(known["result"])
+
+
+def _digest(method: str, params: Json) -> str:
+    payload = orjson.dumps([method, params], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(payload).hexdigest()[:32]
+
+
+def backpressured(capacity: int) -> RpcError:
+    """Nothing was admitted; the same id may be tried again."""
+    return refusal("backpressured", "too many turns are queued", capacity=capacity)

@@ -1,0 +1,136 @@
+"""The command line, as if this were the `muse` executable (`msp.md §23.1, §23.2`)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from adapter.hosts.simulated.profiles import DEFAULT, Profile, profile
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_CONFIGURATION: Final = 3
+
+HONEST: Final = "simulated host, no model is called"
+
+_USAGE: Final = """\
+usage: muse [--profile VERSION] [--data-dir DIR] [--faults FILE] --version
+       muse [--profile VERSION] [--data-dir DIR] [--faults FILE] serve [flags]
+"""
+
+_SERVE_HELP: Final = f"""\
+Serve sessions over stdin and stdout ({HONEST}).
+
+usage: muse serve [flags]
+
+  --provider NAME           model provider (accepted, not used)
+  --model NAME              model of new sessions
+  --disable-sandbox         run tools unsandboxed; also asks for no approvals
+  --sandbox-network MODE    restricted, proxy-only or enabled
+  --disable-write           deny tools that write files
+  --disable-shell           deny shell tools
+  --trust-workspace         trust the workspace without asking
+  --no-session-log          keep no sessions on disk
+  -h, --help                show this text
+"""
+
+_NETWORK_MODES: Final = ("restricted", "proxy-only", "enabled")
+_SWITCHES: Final = {
+    "--disable-sandbox": "disable_sandbox",
+    "--disable-write": "disable_write",
+    "--disable-shell": "disable_shell",
+    "--trust-workspace": "trust_workspace",
+    "--no-session-log": "no_session_log",
+}
+_VALUES: Final = {"--provider": "provider", "--model": "model", "--sandbox-network": "sandbox_network"}
+_GLOBAL_VALUES: Final = {"--profile": "profile", "--data-dir": "data_dir", "--faults": "faults"}
+
+
+class Options(msgspec.Struct):
+    """What the command line asks for."""
+
+    profile: Profile
+    data_dir: Path
+    faults: str | None = None
+    """Path of a fault file."""
+    provider: str | None = None
+    model: str | None = None
+    sandbox_network: str = "restricted"
+    disable_sandbox: bool = False
+    disable_write: bool = False
+    disable_shell: bool = False
+    trust_workspace: bool = False
+    no_session_log: bool = False
+
+
+class Shown(Exception):
+    """The command line is answered by printing `text`, to stderr if it was wrong, and ending with `code`."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+def parse(argv: list[str]) -> Options:
+    """The options of `serve`.
+
+    Raises:
+        Shown: there is nothing to serve: a version, a help text, or a mistake.
+    """
+    found: dict[str, str | bool] = {}
+    words = list(argv)
+    serving = version = False
+    while words:
+        word, equals, value = words.pop(0).partition("=")
+        names = _VALUES if serving else _GLOBAL_VALUES
+        if word in names:
+            if not equals and not words:
+                raise _wrong(f"{word} needs a value")
+            found[names[word]] = value if equals else words.pop(0)
+        elif serving and word in _SWITCHES and not equals:
+            found[_SWITCHES[word]] = True
+        elif word in ("-h", "--help"):
+            raise Shown(_SERVE_HELP if serving else _USAGE, EXIT_OK)
+        elif word == "--version" and not serving:
+            version = True
+        elif word == "serve" and not serving:
+            serving = True
+        else:
+            raise _wrong(f"unexpected argument {word!r}")
+    options = _options(found)
+    if version:
+        raise Shown(f"Muse Code {options.profile.version} ({options.profile.build})\n", EXIT_OK)
+    if not serving:
+        raise _wrong("this stand-in has no terminal interface; use serve")
+    return options
+
+
+def _options(found: dict[str, str | bool]) -> Options:
+    network = found.get("sandbox_network", "restricted")
+    if network not in _NETWORK_MODES:
+        raise _wrong(f"--sandbox-network takes {', '.join(_NETWORK_MODES)}, not {network!r}")
+    try:
+        chosen = profile(str(found.pop("profile", DEFAULT)))
+    except ValueError as error:
+        raise _wrong(str(error)) from None
+    data_dir = found.pop("data_dir", None)
+    named = {"profile": chosen, "data_dir": Path(str(data_dir)) if data_dir else default_data_dir(), **found}
+    return msgspec.convert(named, Options)
+
+
+def default_data_dir() -> Path:
+    """Where sessions are kept if the command line does not say."""
+    home = os.environ.get("MUSE_SIMULATED_HOME")
+    if home:
+        return Path(home)
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "muse-simulated"
+
+
+def _wrong(problem: str) -> Shown:
+    return Shown(f"muse: {problem}\n{_USAGE}", EXIT_USAGE)

@@ -1,0 +1,182 @@
+"""What a simulated turn does, chosen by the first word of the prompt.
+
+| prompt | the turn |
+|---|---|
+| anything else | a short answer that repeats the prompt's first line, in three deltas |
+| `stream N [SIZE]` | N deltas of SIZE bytes of text (16 if not given), as fast as the pipe takes them |
+| `think` | a reasoning item whose summary streams, then an answer |
+| `slow SECONDS` | one delta, then a wait that an interrupt ends, then the rest |
+| `fail [KIND]` | two deltas, then the turn fails with that error kind (`modelError` if not given) |
+| `retry` | a model call fails and is retried, then an answer |
+| `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
+| `todo` | the plan changes three times |
+| `shell N` | a shell tool with N bytes of output: the visible text is bounded, the rest is a stored output |
+| `shell binary N` | the same with bytes that are no text |
+| `edit` | a file edit with a patch to read and its counts |
+| `approve` | a file write that asks for consent |
+| `approve3` | a shell command of three parts; the first and the last ask for consent |
+| `ask [SECONDS]` | a question to the user, with a countdown if SECONDS are given |
+| `background [SECONDS]` | a tool that goes on after its turn |
+| `subagent` | a subagent that is started, works and reports |
+| `workflow` | a workflow with two children, beside the turn |
+| `compaction` | the context is compacted, then an answer |
+| `unknown` | an item kind, a notification and a status that no version knows, then an answer |
+
+A script is a generator of steps. To add one: write it, and name its word in `_SCRIPTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_tools
+from adapter.hosts.simulated.steps import (
+    Burst,
+    Completed,
+    Delta,
+    End,
+    LoseNext,
+    Notify,
+    Script,
+    Started,
+    Wait,
+    chunks,
+)
+from adapter.hosts.simulated.turn import Turn
+
+MESSAGE_BYTES: Final = 1024 * 1024
+"""A streamed answer is cut into messages of about this size: a completed one must fit a frame."""
+
+_WORDS: Final = ("Grüße ✓ ", "naïve ", "東京 ", "plain ")
+
+
+def script_for(turn: Turn) -> Script:
+    """The script of a prompt."""
+    word = turn.words[0].lower() if turn.words else ""
+    return _SCRIPTS.get(word, _answer)(turn)
+
+
+def say(turn: Turn, text: str) -> Script:
+    """An assistant message, streamed in three deltas."""
+    message = turn.item("agentMessage", text="")
+    yield Started(message, kept=False)
+    for piece in chunks(text, 3):
+        yield Delta(message, piece)
+    yield Completed(message, {"messagePhase": "finalAnswer"})
+
+
+def _answer(turn: Turn) -> Script:
+    yield from say(turn, f"You said: {turn.first_line} — noted ✓")
+    if turn.steered:
+        yield from say(turn, f"And then: {turn.steered[-1]} ✓")
+
+
+def _stream(turn: Turn) -> Script:
+    count, size = turn.number(1, 100), turn.number(2, 16)
+    texts = tuple(sized(word, size) for word in _WORDS)
+    per_message = max(1, MESSAGE_BYTES // max(1, size))
+    while count > 0:
+        message = turn.item("agentMessage", text="")
+        yield Started(message, kept=False)
+        yield Burst(message, texts, min(count, per_message))
+        count -= per_message
+        yield Completed(message, {"messagePhase": "finalAnswer" if count <= 0 else "commentary"})
+
+
+def sized(word: str, size: int) -> str:
+    """`word` repeated and padded to exactly `size` bytes of UTF-8."""
+    width = len(word.encode())
+    return word * (size // width) + "." * (size % width)
+
+
+def _think(turn: Turn) -> Script:
+    thought = turn.item("reasoning", summary=[])
+    yield Started(thought, kept=False)
+    for index, part in enumerate(("Reading the question… ", "Weighing two options — the naïve one wins.")):
+        for piece in chunks(part, 2):
+            yield Delta(thought, piece, f"summary.{index}")
+    yield Completed(thought)
+    yield from say(turn, "Having thought about it: yes ✓")
+
+
+def _slow(turn: Turn) -> Script:
+    message = turn.item("agentMessage", text="")
+    yield Started(message, kept=False)
+    yield Delta(message, "This takes a while… ")
+    yield Wait(turn.seconds(1, 30.0))
+    yield Delta(message, "done ✓")
+    yield Completed(message, {"messagePhase": "finalAnswer"})
+
+
+def _fail(turn: Turn) -> Script:
+    kind = turn.words[1] if len(turn.words) > 1 else "modelError"
+    message = turn.item("agentMessage", text="")
+    yield Started(message, kept=False)
+    yield Delta(message, "Let me see… ")
+    yield Delta(message, "hm —")
+    yield Completed(message, status="failed")
+    text = f"simulated failure of kind {kind}"
+    yield End("failed", text, {"kind": kind, "message": text, "retryable": kind == "modelError"})
+
+
+def _retry(turn: Turn) -> Script:
+    params = {
+        "turnId": turn.id,
+        "attempt": 1,
+        "nextAttempt": 2,
+        "maxAttempts": 3,
+        "retryDelayMs": 50,
+        "reason": "provider stream disconnected",
+        "errorKind": "modelError",
+        "httpStatus": 503,
+    }
+    yield Notify("turn/retryScheduled", params)
+    yield Wait(0.05)
+    yield from say(turn, "The second attempt worked ✓")
+
+
+def _gap(turn: Turn) -> Script:
+    yield from say(turn, "Before the gap — ")
+    yield LoseNext(turn.number(1, 2))
+    for index in range(turn.number(1, 2)):
+        yield Completed(turn.item("agentMessage", text=f"Lost on the way: {index} ✗"))
+    yield Completed(turn.item("agentMessage", text="After the gap ✓"))
+
+
+def _todo(turn: Turn) -> Script:
+    texts = ("Read the code", "Change it", "Test it — twice")
+    for done in range(len(texts) + 1):
+        states = ["completed"] * done + ["inProgress"] + ["pending"] * len(texts)
+        items = [{"text": text, "status": states[at], "activeForm": text} for at, text in enumerate(texts)]
+        params = {"items": items, "revision": done + 1, "sourceTool": "write_todos"}
+        yield Notify("session/todoListChanged", params)
+    yield from say(turn, "The plan is done ✓")
+
+
+def _unknown(turn: Turn) -> Script:
+    yield Completed(turn.item("hologramPanel", fallbackText="A hologram ✨", depthOfField=3))
+    yield Notify("session/auraChanged", {"aura": "violet"})
+    yield Completed(turn.tool("read_file", '{"path":"a.txt"}'), {"visibleOutput": "…"}, status="evaporated")
+    yield from say(turn, "Nothing of that is known ✓")
+
+
+_SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
+    "stream": _stream,
+    "think": _think,
+    "slow": _slow,
+    "fail": _fail,
+    "retry": _retry,
+    "gap": _gap,
+    "todo": _todo,
+    "unknown": _unknown,
+    "shell": scripts_tools.shell,
+    "edit": scripts_tools.edit,
+    "background": scripts_tools.background,
+    "approve": scripts_consent.approve,
+    "approve3": scripts_consent.approve3,
+    "ask": scripts_consent.ask,
+    "subagent": scripts_agents.subagent,
+    "workflow": scripts_agents.workflow,
+    "compaction": scripts_agents.compaction,
+}

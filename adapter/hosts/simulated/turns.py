@@ -1,0 +1,276 @@
+"""Turns: admitted, queued, launched, driven step by step, and ended (`msp.md §12`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from adapter.hosts.simulated import approvals, ids, questions, steps
+from adapter.hosts.simulated.scripts import script_for
+from adapter.hosts.simulated.steps import Draft, End, Json, Script
+from adapter.hosts.simulated.turn import Turn
+
+if TYPE_CHECKING:
+    from adapter.hosts.simulated.host import Host
+    from adapter.hosts.simulated.loop import Timer
+    from adapter.hosts.simulated.session import Session
+
+SLICE_STEPS: Final = 500
+"""Steps a turn may take before other work gets its chance."""
+
+SLICE_DELTAS: Final = 2000
+"""Deltas of a burst that are encoded and written in one go."""
+
+INTERRUPTED: Final = "interrupted by the client"
+
+
+class Driver:
+    """Carries out one script: the turn's own, or one that runs beside it."""
+
+    def __init__(self, host: Host, session: Session, turn: Turn, script: Script, task: Draft | None = None) -> None:
+        self.host = host
+        self.session = session
+        self.turn = turn
+        self.task = task
+        """The item of a script that runs beside the turn; None for the turn itself."""
+        self.drafts: dict[str, Draft] = {}
+        self.approval: approvals.Asked | None = None
+        self.question: questions.Asked | None = None
+        self.ended = False
+        self._script = script
+        self._timer: Timer | None = None
+
+    # -- going on
+
+    def schedule(self, answer: Any = None, seconds: float = 0.0) -> None:
+        """Go on later, with what the script waits for."""
+        self._timer = self.host.loop.call_later(seconds, lambda: self.advance(answer))
+
+    def advance(self, answer: Any = None) -> None:
+        """Carry out steps until one has to wait."""
+        self._timer = None
+        for _ in range(SLICE_STEPS):
+            if self.ended:
+                return
+            try:
+                step = self._script.send(answer)
+            except StopIteration:
+                return self.finish(End("completed"))
+            answer = None
+            if not _PERFORM[type(step)](self, step):
+                return
+        self.schedule()
+
+    def finish(self, end: End) -> None:
+        """The script is over."""
+        self.ended = True
+        if self.task is not None:
+            self.session.tasks.pop(self.task.id, None)
+            self.session.show_status()
+        else:
+            finish_turn(self.host, self.session, self.turn, end)
+
+    def stop(self, reason: str = INTERRUPTED, decided_by: str | None = None) -> None:
+        """End it now: what is open is closed as cancelled."""
+        if self.ended:
+            return
+        self.ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._script.close()
+        approvals.withdraw(self)
+        questions.withdraw(self, decided_by)
+        for draft in self.drafts.values():
+            if draft.open and draft.id not in self.session.tasks:
+                self.show(
+                    draft, "item/completed", "cancelled", {**draft.gathered(), "failureReason": _why(draft, reason)}
+                )
+        self.finish(End("cancelled", reason))
+
+    # -- showing
+
+    def show(self, draft: Draft, method: str, status: str, members: Json) -> None:
+        """Emit an item event at the item's next revision."""
+        self.drafts[draft.id] = draft
+        item = draft.revise(status, ids.timestamp(), **members)
+        if item["kind"] in self.host.profile.kinds or item["kind"] in UNKNOWN_KINDS:
+            self.session.emit(method, {"item": item}, run=self.turn.id)
+
+    def _started(self, step: steps.Started) -> bool:
+        if step.kept:
+            self.show(step.item, "item/started", "inProgress", {})
+        else:
+            self.drafts[step.item.id] = step.item
+            self.session.emit_ephemeral("item/started", {"item": step.item.revise("inProgress", None)})
+        return True
+
+    def _updated(self, step: steps.Updated) -> bool:
+        self.show(step.item, "item/updated", "inProgress", step.members)
+        return True
+
+    def _completed(self, step: steps.Completed) -> bool:
+        self.show(step.item, "item/completed", step.status, {**step.item.gathered(), **step.members})
+        return True
+
+    def _delta(self, step: steps.Delta) -> bool:
+        self.turn.saw_token()
+        step.item.streamed.setdefault(step.field, []).append(step.text)
+        self.session.emit_ephemeral("item/delta", {"itemId": step.item.id, "field": step.field, "delta": step.text})
+        return True
+
+    def _burst(self, step: steps.Burst) -> bool:
+        self.turn.saw_token()
+        streamed = step.item.streamed.setdefault(step.field, [])
+        encoded = self.host.encode_burst(self.session, step.item.id, step.field, step.texts)
+
+        def slice_from(at: int) -> None:
+            self._timer = None
+            if self.ended:
+                return
+            many = min(SLICE_DELTAS, step.count - at)
+            self.host.send_burst(self.session, encoded, at, many)
+            period = len(step.texts)
+            streamed.extend(step.texts[index % period] for index in range(at, at + many))
+            following = (lambda: slice_from(at + many)) if at + many < step.count else self.advance
+            self._timer = self.host.loop.call_later(0.0, following)
+
+        slice_from(0)
+        return False
+
+    def _notify(self, step: steps.Notify) -> bool:
+        if step.kept:
+            self.session.emit(step.method, step.params, run=self.turn.id)
+        else:
+            self.session.emit_ephemeral(step.method, step.params)
+        return True
+
+    def _wait(self, step: steps.Wait) -> bool:
+        self.schedule(seconds=step.seconds)
+        return False
+
+    def _lose_next(self, step: steps.LoseNext) -> bool:
+        self.session.dropping += step.count
+        return True
+
+    def _store_output(self, step: steps.StoreOutput) -> bool:
+        self.session.outputs[step.record["id"]] = step.record
+        self.session.note("output", step.record)
+        return True
+
+    def _ask_approval(self, step: steps.AskApproval) -> bool:
+        return approvals.ask(self, step)
+
+    def _ask_user(self, step: steps.AskUser) -> bool:
+        questions.ask(self, step)
+        return False
+
+    def _spawn(self, step: steps.Spawn) -> bool:
+        beside = Driver(self.host, self.session, self.turn, step.script, task=step.item)
+        beside.drafts[step.item.id] = step.item
+        self.session.tasks[step.item.id] = beside
+        beside.schedule()
+        return True
+
+    def _end(self, step: End) -> bool:
+        self._script.close()
+        self.finish(step)
+        return False
+
+
+UNKNOWN_KINDS: Final = frozenset({"hologramPanel"})
+"""Kinds no version has; a script sends them on purpose."""
+
+_PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
+    steps.Started: Driver._started,
+    steps.Updated: Driver._updated,
+    steps.Completed: Driver._completed,
+    steps.Delta: Driver._delta,
+    steps.Burst: Driver._burst,
+    steps.Notify: Driver._notify,
+    steps.Wait: Driver._wait,
+    steps.LoseNext: Driver._lose_next,
+    steps.StoreOutput: Driver._store_output,
+    steps.AskApproval: Driver._ask_approval,
+    steps.AskUser: Driver._ask_user,
+    steps.Spawn: Driver._spawn,
+    steps.End: Driver._end,
+}
+
+
+def _why(draft: Draft, reason: str) -> str | None:
+    return reason if draft.kind == "toolCall" else None
+
+
+# -- the life of a turn
+
+
+def launch(host: Host, session: Session, turn_id: str) -> None:
+    """Start a turn that was admitted."""
+    prompt = session.prompts[turn_id]
+    turn = Turn(prompt, session, host)
+    session.emit("turn/started", {"turnId": turn_id, "commandId": prompt["commandId"]}, run=turn_id)
+    session.show_status()
+    show_prompt(session, turn, prompt)
+    driver = Driver(host, session, turn, script_for(turn))
+    session.running = driver
+    host.faults.strike(host, "turn")
+    driver.schedule()
+
+
+def show_prompt(session: Session, turn: Turn, prompt: Json, **members: Any) -> None:
+    """Put what the user said into the transcript (`msp.md §13.3`, userMessage)."""
+    message = turn.item("userMessage", text=prompt["text"], displayText=prompt.get("displayText"))
+    message.members |= {"commandId": prompt["commandId"], "attachments": prompt.get("attachments") or None, **members}
+    if turn.wakes:
+        return
+    session.emit("item/completed", {"item": message.revise("completed", ids.timestamp())}, run=turn.id)
+
+
+def finish_turn(host: Host, session: Session, turn: Turn, end: End) -> None:
+    """Settle the running turn and start the next one."""
+    session.running = None
+    if end.terminal == "completed":
+        _report_usage(session, turn)
+    params: Json = {"turnId": turn.id, "terminal": end.terminal, "durationMs": turn.elapsed_ms()}
+    if end.terminal == "completed":
+        params["usage"] = turn.usage()
+    if turn.first_token_ms is not None:
+        params["timeToFirstTokenMs"] = turn.first_token_ms
+    if end.reason is not None:
+        params["reason"] = end.reason
+    if end.error is not None:
+        params["error"] = end.error
+    session.emit("turn/completed", params, run=turn.id)
+    session.show_status()
+    if session.waiting and not host.closing:
+        launch(host, session, session.waiting.popleft())
+
+
+def _report_usage(session: Session, turn: Turn) -> None:
+    usage = turn.usage()
+    before = session.view.usage
+    total = usage["inputTokens"] + usage["outputTokens"]
+    cumulative = {
+        "promptTokens": before["promptTokens"] + usage["inputTokens"],
+        "outputTokens": before["outputTokens"] + usage["outputTokens"],
+        "totalTokens": before["totalTokens"] + total,
+        "cacheReadTokens": before["cacheReadTokens"],
+        "cacheWriteTokens": before["cacheWriteTokens"],
+    }
+    params = {
+        "turnId": turn.id,
+        "modelId": (session.view.model or session.facts["model"])["modelId"],
+        "usage": usage,
+        "promptTokens": usage["inputTokens"],
+        "totalTokens": total,
+        "cumulative": cumulative,
+        "finishReason": "stop",
+    }
+    session.emit("session/tokenUsage", params, run=turn.id)
+    context = {
+        "usedTokens": usage["inputTokens"] + usage["outputTokens"],
+        "windowTokens": 200_000,
+        "pressure": "normal",
+    }
+    if context != session.view.context:
+        session.emit("session/contextUsage", context, run=turn.id)
