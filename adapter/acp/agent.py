@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import anyio
 
@@ -23,7 +23,7 @@ Begin = Callable[[Call], Work]
 
 
 class AgentProtocol(Protocol):
-    """What the dispatcher needs from an agent.
+    """What every agent has.
 
     The awaited value is the result of the request; an `RpcError` refuses it. `call` is the request itself: a method
     that must end in its own way when the client takes the request back sets `call.on_cancel`.
@@ -33,9 +33,17 @@ class AgentProtocol(Protocol):
 
     async def authenticate(self, asked: params.Authenticate, call: Call, /) -> Params: ...
 
-    async def logout(self, asked: params.Logout, call: Call, /) -> Params: ...
-
     async def new_session(self, asked: params.NewSession, call: Call, /) -> Params: ...
+
+    def admit_prompt(self, asked: params.Prompt, call: Call, /) -> Work:
+        """Called in arrival order: from here on a cancel of the session includes this prompt. The work is its turn."""
+
+    def cancel(self, asked: params.Cancel, /) -> None:
+        """Called in arrival order; unknown and idle sessions are ignored."""
+
+
+class OptionalMethods(Protocol):
+    """What an agent has as far as its capabilities say so."""
 
     async def load_session(self, asked: params.StoredSession, call: Call, /) -> Params: ...
 
@@ -51,11 +59,7 @@ class AgentProtocol(Protocol):
 
     async def set_config_option(self, asked: params.SetConfigOption, call: Call, /) -> Params: ...
 
-    def admit_prompt(self, asked: params.Prompt, call: Call, /) -> Work:
-        """Called in arrival order: from here on a cancel of the session includes this prompt. The work is its turn."""
-
-    def cancel(self, asked: params.Cancel, /) -> None:
-        """Called in arrival order; unknown and idle sessions are ignored."""
+    async def logout(self, asked: params.Logout, call: Call, /) -> Params: ...
 
 
 class AgentDispatcher:
@@ -137,24 +141,34 @@ async def _nothing() -> Params:
 
 
 def _method_table(agent: AgentProtocol, ours: AgentCapabilities) -> dict[str, Begin]:
-    """The methods that exist; an optional one only if it is advertised."""
-    always: dict[str, Begin] = {
+    """The methods that exist; an optional one exactly if its capability says so.
+
+    Raises:
+        AttributeError: the agent lacks a method that its capabilities promise.
+    """
+    table: dict[str, Begin] = {
         "authenticate": _checked(params.read_authenticate, agent.authenticate),
         "session/new": _checked(partial(params.read_new_session, ours=ours), agent.new_session),
         "session/prompt": _checked(partial(params.read_prompt_request, ours=ours), agent.admit_prompt),
-        "session/set_mode": _checked(params.read_set_mode, agent.set_mode),
-        "session/set_config_option": _checked(params.read_set_config_option, agent.set_config_option),
     }
-    optional: dict[str, Begin] = {
-        "session/load": _checked(partial(params.read_stored_session, ours=ours), agent.load_session),
-        "session/resume": _checked(partial(params.read_stored_session, ours=ours), agent.resume_session),
-        "session/list": _checked(params.read_list_sessions, agent.list_sessions),
-        "session/close": _checked(params.read_close_session, agent.close_session),
-        "session/delete": _checked(params.read_delete_session, agent.delete_session),
-        "logout": _checked(params.read_logout, agent.logout),
-    }
-    advertised = ours.methods()
-    return always | {method: begin for method, begin in optional.items() if method in advertised}
+    optional = cast("OptionalMethods", agent)
+    if ours.load_session:
+        table["session/load"] = _checked(partial(params.read_stored_session, ours=ours), optional.load_session)
+    if ours.resume_session:
+        table["session/resume"] = _checked(partial(params.read_stored_session, ours=ours), optional.resume_session)
+    if ours.list_sessions:
+        table["session/list"] = _checked(params.read_list_sessions, optional.list_sessions)
+    if ours.close_session:
+        table["session/close"] = _checked(params.read_close_session, optional.close_session)
+    if ours.delete_session:
+        table["session/delete"] = _checked(params.read_delete_session, optional.delete_session)
+    if ours.modes:
+        table["session/set_mode"] = _checked(params.read_set_mode, optional.set_mode)
+    if ours.config_options:
+        table["session/set_config_option"] = _checked(params.read_set_config_option, optional.set_config_option)
+    if ours.logout:
+        table["logout"] = _checked(params.read_logout, optional.logout)
+    return table
 
 
 def _checked(read: Callable[[Params], P], run: Callable[[P, Call], Work]) -> Begin:

@@ -100,18 +100,10 @@ class AgentCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     delete_session: bool = False
     additional_directories: bool = False
     logout: bool = False
-
-    def methods(self) -> frozenset[str]:
-        """The optional methods that exist."""
-        gates = {
-            "session/load": self.load_session,
-            "session/list": self.list_sessions,
-            "session/resume": self.resume_session,
-            "session/close": self.close_session,
-            "session/delete": self.delete_session,
-            "logout": self.logout,
-        }
-        return frozenset(method for method, offered in gates.items() if offered)
+    modes: bool = False
+    """Sessions have modes: said by `modes` in their results, not at `initialize`."""
+    config_options: bool = False
+    """Sessions have options: said by `configOptions` in their results, not at `initialize`."""
 
     def wire(self, meta: dict[str, Any] | None = None) -> dict[str, Any]:
         """The `agentCapabilities` of the `initialize` result; markers are objects, absent means no."""

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from adapter.acp import errors, params
 from adapter.acp.agent import AgentDispatcher, Begin
@@ -17,10 +18,18 @@ from adapter.wire.peer import CANCEL_METHOD, Call, Peer, PeerOptions, Work
 
 pytestmark = pytest.mark.anyio
 
-EVERYTHING = AgentCapabilities(
-    load_session=True, list_sessions=True, resume_session=True, close_session=True, delete_session=True, logout=True
-)
-OPTIONAL = ["session/load", "session/list", "session/resume", "session/close", "session/delete", "logout"]
+OPTIONAL = {
+    "session/load": "load_session",
+    "session/resume": "resume_session",
+    "session/list": "list_sessions",
+    "session/close": "close_session",
+    "session/delete": "delete_session",
+    "session/set_mode": "modes",
+    "session/set_config_option": "config_options",
+    "logout": "logout",
+}
+NOTHING = AgentCapabilities()
+EVERYTHING = replace(NOTHING, **dict.fromkeys(OPTIONAL.values(), True))
 WAIT_SECONDS = 10.0
 
 Message = dict[str, Any]
@@ -173,10 +182,23 @@ async def test_each_method_reaches_the_agent(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", OPTIONAL)
-async def test_what_is_not_advertised_is_not_there(method: str) -> None:
-    answers = by_id(await talk([HELLO], [request(1, method, **CALLS[method])], ours=AgentCapabilities()))
+async def test_an_optional_method_is_there_exactly_if_advertised(method: str) -> None:
+    capability = OPTIONAL[method]
+    asked = [request(1, method, **CALLS[method])]
+    answers = by_id(await talk([HELLO], asked, ours=replace(NOTHING, **{capability: True})))
+    assert answers[1]["result"] == {"ran": method}
+    answers = by_id(await talk([HELLO], asked, ours=replace(EVERYTHING, **{capability: False})))
     assert answers[1]["error"]["code"] == -32601
     assert answers[1]["error"]["data"]["reason"] == "methodNotFound"
+
+
+async def test_promising_a_method_that_is_not_there_fails_at_once() -> None:
+    class Forgetful(Agent):
+        logout = property()
+
+    AgentDispatcher(Forgetful(), NOTHING)
+    with pytest.raises(AttributeError):
+        AgentDispatcher(Forgetful(), EVERYTHING)
 
 
 @pytest.mark.parametrize(

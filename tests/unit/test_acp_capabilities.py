@@ -84,8 +84,3 @@ def test_our_markers_are_objects_and_absent_means_no() -> None:
         "auth": {"logout": {}},
         "_meta": {"muse/output": {"version": 1}},
     }
-
-
-def test_optional_methods_follow_the_capabilities() -> None:
-    assert AgentCapabilities().methods() == frozenset()
-    assert AgentCapabilities(close_session=True, logout=True).methods() == {"session/close", "logout"}
