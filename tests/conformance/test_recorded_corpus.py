@@ -31,10 +31,10 @@ def fed(player: Player, frame: dict[str, Any]) -> list[bytes]:
 def test_the_recorded_client_gets_the_recorded_bytes(scenario: str) -> None:
     player = Player(loaded(scenario))
     played = player.opening()
-    for direction, frame in corpus.frames(scenario):
-        if direction == "client":
-            played += fed(player, frame)
-    assert played == [raw.encode() for direction, raw in corpus.lines(scenario) if direction == "server"]
+    for frame in corpus.frames(scenario):
+        if frame.sender == "client":
+            played += fed(player, frame.message)
+    assert played == [frame.raw.encode() for frame in corpus.frames(scenario) if frame.sender == "server"]
     assert player.unfinished() is None
 
 
@@ -46,9 +46,9 @@ class OtherClient:
         self._ids: dict[Any, Any] = {}
         # A string never becomes a part of another: every id is a whole JSON string in these transcripts.
         self._commands: dict[str, str] = {}
-        for direction, frame in corpus.frames(scenario):
+        for sender, _, frame in corpus.frames(scenario):
             command = frame.get("params", {}).get("commandId")
-            if direction == "client" and command and command not in self._commands:
+            if sender == "client" and command and command not in self._commands:
                 self._commands[command] = f"0199aaaa-0000-7000-8000-{len(self._commands):012d}"
 
     def says(self, raw: str) -> dict[str, Any]:
@@ -79,12 +79,12 @@ class OtherClient:
 def test_a_client_with_other_ids_gets_its_own_ids_back(scenario: str) -> None:
     client, player = OtherClient(scenario), Player(loaded(scenario))
     dialogue: list[tuple[Direction, Any]] = []
-    for direction, raw in corpus.lines(scenario):
-        if direction == "client":
+    for sender, raw, _ in corpus.frames(scenario):
+        if sender == "client":
             frame = client.says(raw)
             dialogue += [("client", frame), *(("server", orjson.loads(line)) for line in fed(player, frame))]
     played = [frame for direction, frame in dialogue if direction == "server"]
-    assert played == [client.hears(raw) for direction, raw in corpus.lines(scenario) if direction == "server"]
+    assert played == [client.hears(raw) for sender, raw, _ in corpus.frames(scenario) if sender == "server"]
     assert player.unfinished() is None
     check_transcript(dialogue, profile=CORPUS)
 
@@ -92,7 +92,7 @@ def test_a_client_with_other_ids_gets_its_own_ids_back(scenario: str) -> None:
 @pytest.mark.parametrize("scenario", corpus.scenarios())
 def test_a_client_that_leaves_early_leaves_the_script_unfinished(scenario: str) -> None:
     player = Player(loaded(scenario))
-    frames = [frame for direction, frame in corpus.frames(scenario) if direction == "client"]
+    frames = [frame.message for frame in corpus.frames(scenario) if frame.sender == "client"]
     for frame in frames[:-1]:
         fed(player, frame)
     assert player.unfinished() is not None

@@ -108,8 +108,8 @@ def test_the_last_frame_needs_no_line_end(recording: Path) -> None:
 @corpus.needs_corpus
 @pytest.mark.parametrize("scenario", ["text-run-single-turn", "approval-round-trip", "framing-tolerance-cr-input"])
 def test_it_plays_official_transcripts(scenario: str) -> None:
-    spoken = corpus.lines(scenario)
-    stdin = "".join(raw + "\n" for direction, raw in spoken if direction == "client").encode()
-    played = run(corpus.CORPUS / scenario, "serve", stdin=stdin)
+    spoken = corpus.frames(scenario)
+    said = {who: "".join(f"{frame.raw}\n" for frame in spoken if frame.sender == who) for who in ("client", "server")}
+    played = run(corpus.CORPUS / scenario, "serve", stdin=said["client"].encode())
     assert played.returncode == 0, played.stderr
-    assert played.stdout == "".join(raw + "\n" for direction, raw in spoken if direction == "server").encode()
+    assert played.stdout == said["server"].encode()
