@@ -31,7 +31,7 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--muse",
         metavar="WHAT",
-        help="the muse executable, or a stand-in: simulated, simulated:1.1.1, recorded:DIR (default: $MUSE_EXECUTABLE, PATH)",
+        help="the muse executable, or a stand-in: simulated[:VERSION], recorded:DIR (default: $MUSE_EXECUTABLE, PATH)",
     )
     parser.add_argument(
         "--startup-timeout",
