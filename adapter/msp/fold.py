@@ -69,6 +69,7 @@ class SessionFold:
         self._places: dict[str, Place] = {}
         self._live = True
         self._paging = False
+        self._asking = True
         self._handlers: dict[str, Callable[[Params], Changes]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
@@ -188,14 +189,15 @@ class SessionFold:
                 changes += self._fact(name, {inner: value})
         return changes
 
-    def load_events(self, events: Iterable[Any], after: str | None = None) -> list[Change]:
+    def load_events(self, events: Iterable[Any], after: str | None = None, *, asking: bool = False) -> list[Change]:
         """Folds in the events of a `view/page` that was read forward from `after` (None: from the beginning).
 
-        Events seen before are skipped, except where the order of the view decides what stands.
+        Events seen before are skipped, except where the order of the view decides what stands. `asking`: the changes
+        are acted on like live ones, so questions among them count as asked and a request for them tells nothing new.
         """
         changes: list[Change] = []
         self._order.walk_from(after)
-        with self._loading(paging=True):
+        with self._loading(paging=True, asking=asking):
             for event in events:
                 method, params = (event.get("method"), event.get("params")) if isinstance(event, dict) else (None, None)
                 if not isinstance(method, str) or not isinstance(params, dict):
@@ -211,13 +213,13 @@ class SessionFold:
         return changes
 
     @contextmanager
-    def _loading(self, *, paging: bool = False) -> Iterator[None]:
+    def _loading(self, *, paging: bool = False, asking: bool = False) -> Iterator[None]:
         """While history is read: deltas that led to an open item are not in it, and its questions were not asked."""
-        self._live, self._paging = False, paging
+        self._live, self._paging, self._asking = False, paging, asking
         try:
             yield
         finally:
-            self._live, self._paging = True, False
+            self._live, self._paging, self._asking = True, False, True
 
     # -- one event ------------------------------------------------------------------------------------------------
 
@@ -294,14 +296,14 @@ class SessionFold:
 
     def _approval_requested(self, params: Params) -> Changes:
         place = f"approval:{params.get('approvalId')}"
-        if not self._is_newest(place) or not self._approvals.ask(params, live=self._live):
+        if not self._is_newest(place) or not self._approvals.ask(params, asked=self._asking):
             return ()
         self._places[place] = self._order.position
         return (ApprovalOpened(params),)
 
     def _approval_updated(self, params: Params) -> Changes:
         place = f"approval:{params.get('approvalId')}"
-        merged = self._approvals.update(params, live=self._live) if self._is_newest(place) else None
+        merged = self._approvals.update(params, asked=self._asking) if self._is_newest(place) else None
         if merged is None:
             return ()
         self._places[place] = self._order.position
@@ -312,7 +314,7 @@ class SessionFold:
         return (ApprovalResolved(params),) if self._approvals.settle(params) else ()
 
     def _input_requested(self, params: Params) -> Changes:
-        return (InputOpened(params),) if self._inputs.ask(params, live=self._live) else ()
+        return (InputOpened(params),) if self._inputs.ask(params, asked=self._asking) else ()
 
     def _input_settled(self, params: Params) -> Changes:
         return (InputSettled(params),) if self._inputs.settle(params) else ()

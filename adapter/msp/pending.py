@@ -37,7 +37,7 @@ class Questions:
         question_id = params.get(self._id_member)
         return question_id if isinstance(question_id, str) and question_id else None
 
-    def ask(self, params: dict[str, Any], *, live: bool) -> bool:
+    def ask(self, params: dict[str, Any], *, asked: bool) -> bool:
         """Opens a question, or a new stage of one; False if it is settled, or was asked as it stands."""
         question_id = self.id_of(params)
         if question_id is None or question_id in self._settled:
@@ -45,16 +45,16 @@ class Questions:
         stage = _stage(params)
         if question_id in self._asked and self._asked[question_id] == stage:
             return False
-        if not live and question_id in self.open and _stage(self.open[question_id]) == stage:
+        if not asked and question_id in self.open and _stage(self.open[question_id]) == stage:
             return False
         self.open[question_id] = params
-        if live:
+        if asked:
             self._asked[question_id] = stage
         return True
 
-    def update(self, params: dict[str, Any], *, live: bool) -> dict[str, Any] | None:
-        """The open approval with the update merged in; None if none is open, if it came too late, or if history
-        only repeats it."""
+    def update(self, params: dict[str, Any], *, asked: bool) -> dict[str, Any] | None:
+        """The open approval with the update merged in; None if none is open, if it came too late, or if it
+        repeats what is known."""
         question_id = self.id_of(params)
         change = params.get("change")
         known = self.open.get(question_id) if question_id is not None else None
@@ -63,10 +63,10 @@ class Questions:
         if isinstance(change, dict) and change.get("kind") == "alreadyTerminal":
             return None
         merged = known | {member: params[member] for member in _UPDATED_MEMBERS if member in params}
-        if not live and merged == known:
+        if merged == known:
             return None
         self.open[question_id] = merged
-        if live:
+        if asked:
             self._asked[question_id] = _stage(merged)
         return merged | {"change": change}
 

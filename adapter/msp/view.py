@@ -64,7 +64,7 @@ class SessionView:
         return changes
 
     def _take(self, step: FillStep) -> list[Change]:
-        changes = self.fold.load_events(step.events, step.after) if step.events else []
+        changes = self.fold.load_events(step.events, step.after, asking=True) if step.events else []
         if step.lost_live:
             self.fold.distrust_streams()
         for method, params in step.live:

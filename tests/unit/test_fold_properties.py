@@ -38,7 +38,7 @@ class Script(NamedTuple):
 
 
 @st.composite
-def item_events(draw: st.DrawFn, item_id: str) -> tuple[list[tuple[str, dict[str, Any], bool]], str]:
+def item_events(draw: st.DrawFn, item_id: str, late_starts: bool) -> tuple[list[tuple[str, dict[str, Any], bool]], str]:
     """One item's life as (method, params, durable): start, deltas, maybe updates and stale copies, completion."""
     kind = draw(st.sampled_from(sorted(FIELDS)))
     field, member = FIELDS[kind]
@@ -62,18 +62,20 @@ def item_events(draw: st.DrawFn, item_id: str) -> tuple[list[tuple[str, dict[str
             events.append(("item/updated", full(revision, "inProgress", text), True))
         elif step == "stale":
             events.append(("item/updated", full(draw(st.integers(1, revision)), "inProgress", ""), True))
-    late = draw(st.integers(0, 2))
+    late = draw(st.integers(0, 2)) if late_starts else 0
     if late and all(method == "item/delta" for method, _, _ in events[1 : late + 1]):
         events.insert(min(late, len(events) - 1), events.pop(0))
     events.append(("item/completed", full(revision + 1, "completed", final), True))
-    events += draw(st.lists(st.just(("item/completed", full(revision, "completed", "stale"), True)), max_size=1))
+    events += draw(st.lists(st.just(("item/completed", full(revision, "completed", ""), True)), max_size=1))
     return events, final
 
 
 @st.composite
-def scripts(draw: st.DrawFn) -> Script:
+def scripts(draw: st.DrawFn, late_starts: bool = True) -> Script:
+    """`late_starts`: an item's first deltas may overtake its start. Not together with holes: where a host both
+    reorders and loses, nothing tells that the start which arrived was not the beginning."""
     names = [f"item-{n}" for n in range(draw(st.integers(1, 3)))]
-    lives = {name: draw(item_events(name)) for name in names}
+    lives = {name: draw(item_events(name, late_starts)) for name in names}
     queues = {name: list(events) for name, (events, _) in lives.items()}
     merged = []
     while any(queues.values()):
@@ -140,7 +142,7 @@ def test_whole_delivery_shows_exactly_the_final_text(script: Script, data: st.Da
         assert shown(changes, item_id) == final
 
 
-@given(scripts(), st.data())
+@given(scripts(late_starts=False), st.data())
 @settings(max_examples=300, deadline=None)
 def test_holes_are_filled_and_text_is_never_doubled(script: Script, data: st.DataObject) -> None:
     lost = data.draw(holes(len(script.events)))

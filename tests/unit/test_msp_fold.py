@@ -382,6 +382,19 @@ def test_questions_read_from_history_are_asked_when_the_host_sends_them(fold: Se
     assert run(fold, ("approval/request", approval(viewCursor="v:1"))) == []
 
 
+def test_question_found_while_filling_a_hole_is_told_once(fold: SessionFold) -> None:
+    page = paged(durable(("approval/requested", approval()), "v:1"), durable(("approval/updated", approval(1)), "v:2"))
+    assert kinds(fold.load_events(page, asking=True)) == ["ApprovalOpened", "ApprovalUpdated"]
+    assert fold.reconcile({"approvals": [approval(1)], "userInputs": []}, fold.open_questions) == []
+
+
+def test_stage_seen_live_is_not_told_again_by_the_page(fold: SessionFold) -> None:
+    asked = durable(("approval/requested", approval()), "v:1")
+    moved = durable(("approval/updated", approval(1, viewCursor="v:2")), "v:2")
+    run(fold, asked, moved)
+    assert fold.load_events(paged(asked, moved), asking=True) == []
+
+
 def test_pending_list_opens_what_was_lost_and_closes_what_is_gone(fold: SessionFold) -> None:
     run(fold, ("approval/requested", approval(approval_id="old")), ("userInput/requested", {"userInputId": "gone"}))
     before = fold.open_questions
