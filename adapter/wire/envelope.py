@@ -187,9 +187,9 @@ def _classify_oversize(line: Oversize) -> BadResponse | Reject:
 
 
 def request_object(request_id: Id, method: str, params: Params | None, trace: Any = None) -> dict[str, Any]:
-    """The wire object of a request; `params` None or empty is left out, never null."""
+    """The wire object of a request; without `params` the member is left out, never null."""
     frame: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
-    if params:
+    if params is not None:
         frame["params"] = params
     if trace is not None:
         frame["trace"] = trace
@@ -199,7 +199,7 @@ def request_object(request_id: Id, method: str, params: Params | None, trace: An
 def notification_object(method: str, params: Params | None) -> dict[str, Any]:
     """The wire object of a notification."""
     frame: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-    if params:
+    if params is not None:
         frame["params"] = params
     return frame
 

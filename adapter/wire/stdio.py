@@ -17,6 +17,9 @@ def claim_stdio() -> tuple[FdReader, FdWriter]:
     """The real stdin and stdout. From then on fd 0 is empty and what is written to fd 1 goes to stderr, also from child
     processes and from C.
 
+    Call it before anything else opens a descriptor, an event loop for one: if stderr is closed, its number is free for
+    whoever comes first.
+
     Raises:
         OSError: stdin or stdout is closed.
     """

@@ -1,0 +1,63 @@
+"""stdin and stdout taken out of everybody else's reach."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import os, subprocess, sys, warnings
+import anyio
+from adapter.wire.stdio import claim_stdio
+
+sys.stdout.write("before")
+
+source, sink = claim_stdio()
+
+async def main():
+    print("from print", flush=True)
+    sys.__stdout__.write("from __stdout__"); sys.__stdout__.flush()
+    os.write(1, b"from fd 1")
+    subprocess.run(["echo", "from a child"])
+    subprocess.run(["cat"], timeout=5)
+    assert sys.stdin.read() == ""
+    await sink.send(b"frame:" + await source.receive())
+    sink.close()
+    print("after the end")
+
+anyio.run(main)
+"""
+
+
+def run(program: str, shell_suffix: str = "") -> subprocess.CompletedProcess[bytes]:
+    command = ["sh", "-c", f'exec "$0" -c "$1" {shell_suffix}', sys.executable, program]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(command, input=b"{}\n", env=buffered, capture_output=True, timeout=30, check=False)
+
+
+def test_only_the_writer_reaches_stdout() -> None:
+    done = run(PROGRAM)
+    assert done.stdout == b"frame:{}\n"
+    for stray in (b"before", b"from print", b"from __stdout__", b"from fd 1", b"from a child", b"after the end"):
+        assert stray in done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_stderr_leaves_stdout_clean() -> None:
+    done = run(PROGRAM, "2>&-")
+    assert (done.stdout, done.returncode) == (b"frame:{}\n", 0)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_stdin_or_stdout_there_is_an_error(closed: str) -> None:
+    program = """
+from adapter.wire.stdio import claim_stdio
+try:
+    claim_stdio()
+except OSError:
+    raise SystemExit(3)
+"""
+    assert run(program, closed).returncode == 3
