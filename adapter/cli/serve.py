@@ -17,10 +17,10 @@ from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.execution_hosts import ExecutionHosts, HostChoice
 from adapter.cli.logs import log_to_stderr
-from adapter.cli.stdio import take_over_stdio
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
 from adapter.wire.pipes import FdReader, FdWriter
+from adapter.wire.stdio import claim_stdio
 from host_probe import VersionCache, default_directory
 
 log = logging.getLogger("adapter.acp")
@@ -29,6 +29,9 @@ EXIT_OK: Final = 0
 EXIT_BROKEN_PIPE: Final = 1
 """The client stopped reading before it closed its end."""
 
+EXIT_NO_CLIENT: Final = 2
+"""There is no client: stdin or stdout is closed."""
+
 _STOP_SIGNALS: Final = (
     (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 )
@@ -36,7 +39,11 @@ _STOP_SIGNALS: Final = (
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve one client; the exit code tells whether it was served to the end."""
-    reader, writer = take_over_stdio()
+    try:
+        reader, writer = claim_stdio()
+    except OSError as error:
+        sys.stderr.write(f"muse-adapter: stdin and stdout must be open: {error.strerror}\n")
+        return EXIT_NO_CLIENT
     logs = log_to_stderr(arguments.log_level)
     try:
         return anyio.run(_serve, arguments, reader, writer)

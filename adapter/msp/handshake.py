@@ -7,10 +7,15 @@ from typing import Any, Final
 import msgspec
 
 CLIENT_NAME: Final = "muse_adapter"
-WANTED_CAPABILITIES: Final = ("sessionMcp", "sessionRename")
-
 UNUSED_NOTIFICATIONS: Final = ("usage/changed", "plugin/changed", "plugin/marketplaceChanged", "session/listChanged")
 """Opted out of: nothing here reads them."""
+
+SESSION_CAPABILITIES: Final[dict[str, Any]] = {
+    "requestedCapabilities": ["sessionMcp", "sessionRename"],
+    "optOutNotificationMethods": list(UNUSED_NOTIFICATIONS),
+    "userInputDialogs": False,
+}
+"""What a client that runs turns asks for. There is nobody yet to show a host's questions to."""
 
 
 class Handshake(msgspec.Struct, frozen=True):
@@ -43,16 +48,12 @@ class Handshake(msgspec.Struct, frozen=True):
         )
 
 
-def initialize_params(version: str) -> dict[str, Any]:
-    """The params of `initialize`. Questions to the user are declined until there is somebody to show them to."""
-    return {
-        "clientInfo": {"name": CLIENT_NAME, "version": version, "title": "muse-adapter"},
-        "capabilities": {
-            "requestedCapabilities": list(WANTED_CAPABILITIES),
-            "optOutNotificationMethods": list(UNUSED_NOTIFICATIONS),
-            "userInputDialogs": False,
-        },
-    }
+def initialize_params(client_version: str, capabilities: dict[str, Any]) -> dict[str, Any]:
+    """The params of `initialize`; without capabilities the member is left out, and the host's defaults hold."""
+    params: dict[str, Any] = {"clientInfo": {"name": CLIENT_NAME, "version": client_version, "title": "muse-adapter"}}
+    if capabilities:
+        params["capabilities"] = capabilities
+    return params
 
 
 def _object(value: Any) -> dict[str, Any]:

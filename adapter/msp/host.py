@@ -13,7 +13,7 @@ import anyio
 
 from adapter.msp import budgets
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
-from adapter.msp.handshake import Handshake, initialize_params
+from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
 from adapter.msp.vocabulary import SERVER_REQUESTS
@@ -57,6 +57,7 @@ class Host:
         launch: HostCommand,
         client_version: str,
         *,
+        capabilities: Params = SESSION_CAPABILITIES,
         startup_timeout: float = budgets.STARTUP_TIMEOUT,
         close_grace: float = CLOSE_GRACE,
         throttle: Callable[[], Awaitable[None]] | None = None,
@@ -66,7 +67,9 @@ class Host:
         self.handshake: Handshake | None = None
         self.gone: HostGone | None = None
         """Why it can no longer be used; None while it starts and lives."""
-        self._client_version = client_version
+        self.exit_code: int | None = None
+        """What the process ended with, negative for a signal; None until it is reaped."""
+        self._initialize = initialize_params(client_version, capabilities)
         self._startup_timeout = startup_timeout
         self._close_grace = close_grace
         self._throttle = throttle
@@ -118,6 +121,7 @@ class Host:
             with anyio.CancelScope(shield=True):
                 await process.end(0)
             process.close_pipes()
+            self.exit_code = process.exit_code
             self._declare_gone(HostClosed("the Muse host was stopped"))
             self._ended.set()
 
@@ -181,7 +185,7 @@ class Host:
         assert self._peer is not None
         try:
             with anyio.fail_after(self._startup_timeout):
-                result = await self._peer.request("initialize", initialize_params(self._client_version))
+                result = await self._peer.request("initialize", self._initialize)
         except TimeoutError:
             details = f"{self.launch.display()} did not answer the handshake within {self._startup_timeout:g} s"
             self._declare_gone(HostStartError("hostStartTimeout", details))
@@ -191,7 +195,7 @@ class Host:
         except PeerClosed:
             return  # `run` knows why and says so.
         else:
-            self._peer.notify("initialized")
+            self.notify("initialized")
             self.handshake = Handshake.read(result)
             self._settled.set()
             return
@@ -251,6 +255,11 @@ class Host:
                 if ack.get("commandId", command_id) != command_id:
                     raise MalformedResult(method, "the ack names another commandId")
                 return ack
+
+    def notify(self, method: str, params: Params | None = None) -> None:
+        """Tell the host something it does not answer; nothing happens if it is gone."""
+        if self._peer is not None:
+            self._peer.notify(method, params)
 
     async def _call(self, method: str, params: Params | None, trace: Params | None, timeout: float) -> Params:
         if self.gone is not None:

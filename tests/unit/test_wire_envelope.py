@@ -236,7 +236,7 @@ def test_the_head_of_a_cut_object(prefix: bytes, members: dict[str, Any]) -> Non
 
 def test_objects_leave_out_what_is_absent() -> None:
     assert request_object(0, "do", None) == {"jsonrpc": "2.0", "id": 0, "method": "do"}
-    assert request_object("", "do", {}) == {"jsonrpc": "2.0", "id": "", "method": "do"}
+    assert request_object("", "do", {}) == {"jsonrpc": "2.0", "id": "", "method": "do", "params": {}}
     assert request_object(1, "do", {"a": None}, {"traceparent": "00"}) == {
         "jsonrpc": "2.0", "id": 1, "method": "do", "params": {"a": None}, "trace": {"traceparent": "00"},
     }  # fmt: skip
