@@ -41,6 +41,27 @@ class Recorder:
         return self.work(call)
 
 
+class Gate:
+    """Work that waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.open = anyio.Event()
+        self.begun = 0
+        self.cancelled = 0
+
+    def __call__(self, call: Call) -> Work:
+        return self._work(call)
+
+    async def _work(self, call: Call) -> Params:
+        self.begun += 1
+        try:
+            await self.open.wait()
+        except anyio.get_cancelled_exc_class():
+            self.cancelled += 1
+            raise
+        return {"method": call.method}
+
+
 class OtherEnd:
     """What stands at the other side of the pipes: writes bytes, reads lines, checks nothing."""
 
