@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from adapter.hosts.simulated.options import EXIT_CONFIGURATION, EXIT_OK, HONEST, Shown, parse
@@ -22,25 +21,22 @@ def main(argv: list[str]) -> int:
     from adapter.hosts.simulated.host import Host
     from adapter.hosts.simulated.loop import Loop
     from adapter.hosts.simulated.output import Output, take_over_stdout
-    from adapter.wire.framing import MSP_FRAME_CAP
+    from adapter.hosts.simulated.settings import BadSettings, read_settings
 
     try:
         faults = read_faults(options.faults)
-    except BadFaults as error:
+        settings = read_settings(options.data_dir)
+    except (BadFaults, BadSettings) as error:
         print(f"muse: {error}", file=sys.stderr)
         return EXIT_CONFIGURATION
-    output = Output(take_over_stdout(), MSP_FRAME_CAP)
+    output = Output(take_over_stdout(), settings.frame_limit_bytes)
     print(f"muse: {HONEST} (profile {options.profile.build})", file=sys.stderr)
     loop = Loop(0)
-    host = Host(options, faults, loop, output)
+    host = Host(options, settings, faults, loop, output)
     faults.spawn(output)
     loop.run(host.on_bytes, output.flush)
     return EXIT_OK
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # The reading thread may be blocked on stdin for ever; nothing is left to wait for.
-    os._exit(code)
+    sys.exit(main(sys.argv[1:]))

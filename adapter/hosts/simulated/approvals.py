@@ -86,13 +86,25 @@ def ask(driver: Driver, step: AskApproval) -> bool:
         _resolve(driver, "denied", "policy")
         driver.schedule(Verdict(False))
         return False
-    driver.show(step.item, "item/updated", "inProgress", {"approvalId": asked.id})
-    session.parked[asked.id] = driver
-    session.emit("approval/requested", _request(driver, asked), run=driver.turn.id)
-    session.show_status()
+    _open(driver, asked)
     if host.profile.live_request:
         host.request_client("approval/request", session.view.approvals[asked.id])
     return False
+
+
+def _open(driver: Driver, asked: Asked) -> None:
+    driver.show(asked.step.item, "item/updated", "inProgress", {"approvalId": asked.id})
+    driver.session.parked[asked.id] = driver
+    driver.session.emit("approval/requested", _request(driver, asked), run=driver.turn.id)
+    driver.session.show_status()
+
+
+def reopen(driver: Driver, step: AskApproval, before: Json) -> None:
+    """Open an approval again that another host was killed with: under a new id, at the stage it had reached."""
+    asked = driver.approval = Asked(step, ids.uuid7())
+    asked.index = before["currentRequirementId"]["sourceIndex"]
+    step.item.revise("inProgress", None, approvalId=before["approvalId"])
+    _open(driver, asked)
 
 
 def _request(driver: Driver, asked: Asked) -> Json:

@@ -9,7 +9,16 @@ from typing import Final
 
 import orjson
 
-from adapter.hosts.simulated import handle_reads, handle_sessions, handle_settings, handle_turns, ids, questions
+from adapter.hosts.simulated import (
+    handle_loading,
+    handle_reads,
+    handle_sessions,
+    handle_settings,
+    handle_tasks,
+    handle_turns,
+    ids,
+    questions,
+)
 from adapter.hosts.simulated.errors import invalid, refusal
 from adapter.hosts.simulated.faults import Faults
 from adapter.hosts.simulated.ledger import Ledger
@@ -18,12 +27,14 @@ from adapter.hosts.simulated.options import Options
 from adapter.hosts.simulated.output import Output
 from adapter.hosts.simulated.params import flag, optional_text, table
 from adapter.hosts.simulated.session import Session
+from adapter.hosts.simulated.settings import Settings
 from adapter.hosts.simulated.shape import event_params, without
 from adapter.hosts.simulated.store import Store
-from adapter.hosts.simulated.view import Json
+from adapter.hosts.simulated.view import Event, Json
 from adapter.wire import envelope
 from adapter.wire.envelope import Notification, Reject, Request, RpcError
-from adapter.wire.framing import MSP_FRAME_CAP, FrameDecoder, FrameTooLarge, Oversize
+from adapter.wire.framing import FrameDecoder, FrameTooLarge, Oversize
+from adapter.wire.head import scan_head
 
 SERVER_NAME: Final = "muse-simulated-host"
 
@@ -42,8 +53,9 @@ Handler = Callable[["Host", Json], Json]
 class Host:
     """Everything one `serve` process is."""
 
-    def __init__(self, options: Options, faults: Faults, loop: Loop, output: Output) -> None:
+    def __init__(self, options: Options, settings: Settings, faults: Faults, loop: Loop, output: Output) -> None:
         self.options = options
+        self.settings = settings
         self.profile = options.profile
         self.faults = faults
         self.loop = loop
@@ -59,7 +71,7 @@ class Host:
         self._handshake = "new"
         self._held: list[tuple[str, Json]] = []
         self._next_id = 0
-        self._decoder = FrameDecoder(MSP_FRAME_CAP)
+        self._decoder = FrameDecoder(settings.frame_limit_bytes)
         self._following: list[Callable[[], None]] = []
 
     # -- reading
@@ -85,7 +97,7 @@ class Host:
             self.output.put(envelope.failure_object(frame.id, error))
 
     def _too_large(self, line: Oversize) -> None:
-        request_id = envelope.usable_id(envelope.scan_head(line.prefix).get("id"))
+        request_id = envelope.usable_id(scan_head(line.prefix).get("id"))
         kind = "parseError" if request_id is None else "inputTooLarge"
         error = refusal(kind, f"the frame is longer than {line.cap} bytes", limitBytes=line.cap)
         self.output.put(envelope.failure_object(request_id, error))
@@ -192,12 +204,20 @@ class Host:
             if session.gap_after is None:
                 session.gap_after = session.delivered
             return
-        self._notify(method, params)
+        if not self._notify(method, params):
+            session.gap_after = session.delivered if session.gap_after is None else session.gap_after
+            return
         gap_after, session.gap_after = session.gap_after, None
         if gap_after is not None:
             after, following = ids.cursor(session.id, gap_after), ids.cursor(session.id, number)
             self._notify("view/gap", {"sessionId": session.id, "after": after, "next": following})
         session.delivered = number
+
+    def replay(self, session: Session, events: list[Event]) -> None:
+        """Deliver kept events once more, as ordinary notifications."""
+        for event in events:
+            if self._wanted(event.method):
+                self._notify(event.method, event.params)
 
     def broadcast(self, method: str, params: Json) -> None:
         """Deliver host state; before the handshake is over it waits."""
@@ -212,12 +232,17 @@ class Host:
         known = method in self.profile.notifications or method == "session/auraChanged"
         return known and method not in self._opted_out
 
-    def _notify(self, method: str, params: Json) -> None:
+    def _notify(self, method: str, params: Json) -> bool:
+        """Write a notification; False if it does not fit a frame."""
         if not self.faults.strike(self, method):
-            return
+            return True
         frame = envelope.notification_object(method, event_params(self.profile, method, params))
         frame["emittedAtMs"] = ids.now_ms()
-        self.output.put(frame)
+        try:
+            self.output.put(frame)
+        except FrameTooLarge:
+            return False
+        return True
 
     def request_client(self, method: str, params: Json) -> None:
         """Send a server request; its receipt changes nothing, so nobody waits for it."""
@@ -291,7 +316,9 @@ QUERIES: Final = frozenset(
 
 HANDLERS: Final[dict[str, Handler]] = {
     **handle_sessions.HANDLERS,
+    **handle_loading.HANDLERS,
     **handle_reads.HANDLERS,
     **handle_turns.HANDLERS,
     **handle_settings.HANDLERS,
+    **handle_tasks.HANDLERS,
 }

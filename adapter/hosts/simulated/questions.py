@@ -22,8 +22,8 @@ MAX_FREE_TEXT: Final = 500
 class Asked:
     """A question that is open."""
 
-    def __init__(self, step: AskUser) -> None:
-        self.id = ids.uuid7()
+    def __init__(self, step: AskUser, user_input_id: str) -> None:
+        self.id = user_input_id
         self.step = step
         self.countdown: Timer | None = None
 
@@ -37,7 +37,7 @@ class Asked:
 def ask(driver: Driver, step: AskUser) -> None:
     """Put the question to the user."""
     session, host = driver.session, driver.host
-    asked = driver.question = Asked(step)
+    asked = driver.question = Asked(step, ids.uuid7())
     session.parked[asked.id] = driver
     params: Json = {
         "userInputId": asked.id,
@@ -54,6 +54,12 @@ def ask(driver: Driver, step: AskUser) -> None:
     session.show_status()
     if host.dialogs:
         host.request_client("userInput/request", session.view.user_inputs[asked.id])
+
+
+def reopen(driver: Driver, step: AskUser, user_input_id: str) -> None:
+    """Wait again for the answer to a question that another host was killed with."""
+    driver.question = Asked(step, user_input_id)
+    driver.session.parked[user_input_id] = driver
 
 
 def _run_out(driver: Driver) -> None:

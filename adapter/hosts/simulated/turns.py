@@ -37,6 +37,7 @@ class Driver:
         self.approval: approvals.Asked | None = None
         self.question: questions.Asked | None = None
         self.ended = False
+        self._paused = False
         self._script = script
         self._timer: Timer | None = None
 
@@ -46,9 +47,24 @@ class Driver:
         """Go on later, with what the script waits for."""
         self._timer = self.host.loop.call_later(seconds, lambda: self.advance(answer))
 
+    def pause(self) -> None:
+        """Hold the script where it is; a workflow shows it (`msp.md §22`)."""
+        if self.task is not None and not self.ended and not self._paused:
+            self._paused = True
+            self.show(self.task, "item/updated", "inProgress", {"paused": True})
+
+    def unpause(self) -> None:
+        """Go on after a pause."""
+        if self.task is not None and not self.ended and self._paused:
+            self._paused = False
+            self.show(self.task, "item/updated", "inProgress", {"paused": None})
+            self.schedule()
+
     def advance(self, answer: Any = None) -> None:
         """Carry out steps until one has to wait."""
         self._timer = None
+        if self._paused:
+            return
         for _ in range(SLICE_STEPS):
             if self.ended:
                 return

@@ -119,6 +119,9 @@ def _turn_unqueued(view: View, params: Json, number: int) -> None:
 
 
 def _approval_requested(view: View, params: Json, number: int) -> None:
+    # An approval that is opened again after a crash has a new id; the item has only one.
+    for known in [row for row in view.approvals.values() if row["itemId"] == params["itemId"]]:
+        del view.approvals[known["approvalId"]]
     view.approvals[params["approvalId"]] = params
 
 

@@ -1,0 +1,45 @@
+"""The host's settings file, `settings.json` in the data directory: limits that tests want small (`msp.md §24`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from adapter.wire.framing import MSP_FRAME_CAP
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What can be set; an empty file changes nothing."""
+
+    frame_limit_bytes: int = MSP_FRAME_CAP
+    """Longest line in either direction."""
+    retain_events: int | None = None
+    """How many of a session's newest events are still served; None for all."""
+    page_events: int = 1000
+    """Most events of one page, whatever the client asks for."""
+    output_bytes: int = 6 * 1024 * 1024
+    """Most bytes of one piece of a stored output."""
+
+
+class BadSettings(Exception):
+    """The file cannot be used; the text says why."""
+
+
+def read_settings(data_dir: Path) -> Settings:
+    """The settings of a data directory; without a file the usual ones.
+
+    Raises:
+        BadSettings: there is a file and it is not what it should be.
+    """
+    path = data_dir / "settings.json"
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise BadSettings(f"the settings cannot be read: {error}") from None
+    try:
+        return msgspec.json.decode(text, type=Settings)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise BadSettings(f"the settings in {path.name} are not usable: {error}") from None
