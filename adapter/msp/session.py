@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from anyio.abc import TaskGroup
 
-from adapter.msp.changes import Change, GapSeen
+from adapter.msp.changes import Change
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.fold import SessionFold
-from adapter.msp.gaps import FillStep, GapRecovery
 from adapter.msp.host import Host
+from adapter.msp.view import SessionView
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.msp")
@@ -24,63 +24,48 @@ class Session:
     def __init__(self, host: Host, session_id: str, on_change: Callable[[Change], None], tasks: TaskGroup) -> None:
         self.host = host
         self.session_id = session_id
-        self.fold = SessionFold(session_id)
+        self._view = SessionView(session_id)
         self._on_change = on_change
         self._tasks = tasks
-        self._recovery = GapRecovery()
+
+    @property
+    def fold(self) -> SessionFold:
+        """The present state."""
+        return self._view.fold
 
     def receive(self, method: str, params: Params) -> None:
         """Take in one event of this session, in arrival order."""
-        if self._recovery.active and method != "view/gap":
-            self._recovery.hold(method, params)
-            return
-        for change in self.fold.apply(method, params):
-            if type(change) is GapSeen:
-                self._fill(change)
-            else:
-                self._on_change(change)
+        filling = self._view.recovery.active
+        self._tell(self._view.receive(method, params))
+        if self._view.recovery.active and not filling:
+            self._tasks.start_soon(self._fill_gap)
 
     def move_to(self, host: Host) -> None:
         """The session is loaded on another host now; what was being streamed is not continued there."""
         self.host = host
         self.fold.distrust_streams()
 
-    # -- gaps (`msp.md §11.4`)
-
-    def _fill(self, gap: GapSeen) -> None:
-        recovering = self._recovery.active
-        self._recovery.open(gap.after, gap.next)
-        if not recovering:
-            self._tasks.start_soon(self._recover)
-
-    async def _recover(self) -> None:
-        recovery = self._recovery
-        while (request := recovery.next_request()) is not None:
+    async def _fill_gap(self) -> None:
+        """Read what was not delivered (`msp.md §11.4`)."""
+        view = self._view
+        while (page := view.next_page()) is not None:
             try:
-                page = await self.host.query("view/page", request.params(self.session_id))
+                result = await self.host.query("view/page", page.params(self.session_id))
             except MspError as error:
                 beyond = error.view_cursor if error.kind == "pageEventTooLarge" else None
-                step = recovery.failed(error.kind, beyond)
+                self._tell(view.page_failed(error.kind, beyond))
             except HostGone as error:
-                step = recovery.give_up(str(error))
+                self._tell(view.give_up(str(error)))
             else:
-                step = recovery.accept(page)
-            await self._take(step)
-
-    async def _take(self, step: FillStep) -> None:
-        """Apply what a page brought, then what was held back for it."""
-        if step.re_anchored is not None:
-            log.info("a gap could not be filled in place (%s); reading from further back", step.re_anchored)
-        if step.incomplete is not None:
-            log.warning("a gap in the session's events could not be filled: %s", step.incomplete)
-        for change in self.fold.load_events(step.events, step.after):
-            self._on_change(change)
-        if step.lost_live:
-            self.fold.distrust_streams()
-        for method, params in step.live:
-            self.receive(method, params)
-        if step.reconcile_approvals:
+                self._tell(view.take_page(result))
+        if view.incomplete is not None:
+            log.warning("a gap in the session's events could not be filled: %s", view.incomplete)
+        if view.reconcile_due:
             await self.reconcile()
+
+    def _tell(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            self._on_change(change)
 
     # -- commands
 
@@ -135,6 +120,5 @@ class Session:
             pending = await self.host.query("approval/listPending", {"sessionId": self.session_id})
         except (MspError, HostGone) as error:
             log.warning("open questions could not be read: %s", error)
-            return
-        for change in self.fold.reconcile(pending, before):
-            self._on_change(change)
+        else:
+            self._tell(self._view.reconcile(pending, before))

@@ -21,6 +21,8 @@ class SessionView:
         self.fold = SessionFold(session_id)
         self.recovery = GapRecovery(page_limit)
         self.reconcile_due = False
+        self.incomplete: str | None = None
+        """Why the last fill left part of the view unread, if it did."""
 
     def receive(self, method: str, params: Any) -> Sequence[Change]:
         """One live notification, or the params of one server request, in arrival order."""
@@ -70,4 +72,6 @@ class SessionView:
         for method, params in step.live:
             changes += self.fold.apply(method, params)
         self.reconcile_due = self.reconcile_due or step.reconcile_approvals
+        if step.done:
+            self.incomplete = step.incomplete
         return changes
