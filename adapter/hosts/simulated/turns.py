@@ -58,7 +58,8 @@ class Driver:
         if self.task is not None and not self.ended and self._paused:
             self._paused = False
             self.show(self.task, "item/updated", "inProgress", {"paused": None})
-            self.schedule()
+            if self._timer is None:
+                self.schedule()
 
     def advance(self, answer: Any = None) -> None:
         """Carry out steps until one has to wait."""
@@ -97,7 +98,7 @@ class Driver:
         approvals.withdraw(self)
         questions.withdraw(self, decided_by)
         for draft in self.drafts.values():
-            if draft.open and draft.id not in self.session.tasks:
+            if draft.open and (draft is self.task or draft.id not in self.session.tasks):
                 self.show(
                     draft, "item/completed", "cancelled", {**draft.gathered(), "failureReason": _why(draft, reason)}
                 )
