@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from anyio.abc import TaskGroup
-
 from adapter.acp import errors, params
 from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities
 from adapter.acp.workspace import require_directory
@@ -15,6 +13,7 @@ from adapter.bridge.mcp import session_config
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.session import Conversation
 from adapter.msp.errors import HostGone, MspError
+from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, Work
 
@@ -34,9 +33,9 @@ class MuseAgent:
 
     capabilities: Final = AgentCapabilities()
 
-    def __init__(self, version: str, tasks: TaskGroup) -> None:
+    def __init__(self, version: str, background: Background) -> None:
         self._version = version
-        self._tasks = tasks
+        self._background = background
         self._conversations: dict[str, Conversation] = {}
 
     def connect(self, peer: Peer, hosts: ExecutionHosts) -> None:
@@ -81,7 +80,7 @@ class MuseAgent:
                 session_id = session.get("sessionId") if isinstance(session, dict) else None
                 if not isinstance(session_id, str):
                     raise errors.host_error("malformedResult", "The host did not name the session")
-                conversation = Conversation(session_id, params.cwd, host, self._hosts, self._peer, self._tasks)
+                conversation = Conversation(session_id, params.cwd, host, self._hosts, self._peer, self._background)
                 self._conversations[session_id] = conversation
                 conversation.listen()
         except (MspError, HostGone) as error:

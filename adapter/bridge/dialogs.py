@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import anyio
-from anyio.abc import TaskGroup
 
 from adapter.bridge import permission
 from adapter.bridge.projection import Projection
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
+from adapter.wire.background import Background
 from adapter.wire.envelope import METHOD_NOT_FOUND, RpcError
 from adapter.wire.peer import BadAnswer, Peer, PeerClosed
 
@@ -33,12 +33,17 @@ class Dialogs:
     can be refused."""
 
     def __init__(
-        self, peer: Peer, session: Session, projection: Projection, tasks: TaskGroup, stop_turn: Callable[[], None]
+        self,
+        peer: Peer,
+        session: Session,
+        projection: Projection,
+        background: Background,
+        stop_turn: Callable[[], None],
     ) -> None:
         self._peer = peer
         self._session = session
         self._projection = projection
-        self._tasks = tasks
+        self._background = background
         self._stop_turn = stop_turn
         self._open: dict[str, anyio.CancelScope] = {}
         self._client_cannot_answer = False
@@ -51,7 +56,7 @@ class Dialogs:
         item_id = params.get("itemId")
         if isinstance(item_id, str):
             self._projection.ask(item_id, params.get("turnId"), permission.question(params))
-        self._tasks.start_soon(self._dialog, params, scope)
+        self._background.start(self._dialog, params, scope)
 
     def withdraw(self, approval_id: str) -> None:
         """Take a dialog off the screen: it is settled, or has moved on to another stage."""
@@ -66,7 +71,7 @@ class Dialogs:
 
     def decline_input(self, params: dict[str, Any]) -> None:
         """Tell the host that nobody will answer its question; it was told so in the handshake, but may ask anyway."""
-        self._tasks.start_soon(self._decline_input, params["userInputId"])
+        self._background.start(self._decline_input, params["userInputId"])
 
     async def _dialog(self, params: dict[str, Any], scope: anyio.CancelScope) -> None:
         offered = permission.options(params.get("availableChoices"))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from anyio.abc import TaskGroup
 
 from adapter.hosts.select import stand_in_command
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import CLOSE_GRACE, HostCommand
+from adapter.wire.background import Background
 from adapter.wire.framing import MSP_FRAME_CAP
 from host_probe import NotFound, VersionCache, find_muse, known_fingerprint, probe_version
 
@@ -58,19 +58,19 @@ def resolve_muse(choice: HostChoice) -> Sequence[str]:
 
 
 class ExecutionHosts:
-    """At most one living host, shared by all sessions. `tasks` owns what it starts."""
+    """At most one living host, shared by all sessions. `background` owns what it starts."""
 
     def __init__(
         self,
         choice: HostChoice,
         client_version: str,
-        tasks: TaskGroup,
+        background: Background,
         throttle: Callable[[], Awaitable[None]],
         cache: VersionCache | None = None,
     ) -> None:
         self._choice = choice
         self._client_version = client_version
-        self._tasks = tasks
+        self._background = background
         self._throttle = throttle
         self._cache = cache
         self._host: Host | None = None
@@ -120,8 +120,8 @@ class ExecutionHosts:
                 throttle=self._throttle,
                 frame_cap=self._choice.frame_cap,
             )
-            self._tasks.start_soon(host.run)
-            self._tasks.start_soon(self._note_version, muse)
+            self._background.start(host.run)
+            self._background.start(self._note_version, muse)
         return host
 
     async def _note_version(self, muse: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import anyio
-from anyio.abc import TaskGroup
 
 from adapter.acp import errors
 from adapter.acp.content import Block
@@ -30,6 +29,7 @@ from adapter.msp.changes import (
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.host import Host
 from adapter.msp.session import Session
+from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, Work
 
@@ -45,14 +45,14 @@ class Conversation:
     it is read."""
 
     def __init__(
-        self, session_id: str, cwd: str, host: Host, hosts: ExecutionHosts, peer: Peer, tasks: TaskGroup
+        self, session_id: str, cwd: str, host: Host, hosts: ExecutionHosts, peer: Peer, background: Background
     ) -> None:
         self.session_id = session_id
         self._hosts = hosts
-        self._tasks = tasks
+        self._background = background
         self._projection = Projection(session_id, cwd, peer)
-        self._session = Session(host, session_id, self._changed, tasks)
-        self._dialogs = Dialogs(peer, self._session, self._projection, tasks, self.cancel)
+        self._session = Session(host, session_id, self._changed, background)
+        self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel)
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
@@ -68,7 +68,7 @@ class Conversation:
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
         self._session.host.listen(self.session_id, self._session.receive)
-        self._tasks.start_soon(self._watch_host, self._session.host)
+        self._background.start(self._watch_host, self._session.host)
 
     # -- prompts
 
@@ -108,7 +108,7 @@ class Conversation:
             return run.settle(client_error(error, self.session_id))
         run.submitted = True
         self._projection.in_turn = True
-        self._tasks.start_soon(self._submit, run, parts, trace)
+        self._background.start(self._submit, run, parts, trace)
         await run.settled.wait()
         return None
 
@@ -141,7 +141,7 @@ class Conversation:
             return
         run.cancelled = True
         if run.submitted:
-            self._tasks.start_soon(self._stop, run, grace)
+            self._background.start(self._stop, run, grace)
         else:
             run.in_line.cancel()
 

@@ -17,6 +17,7 @@ from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.execution_hosts import ExecutionHosts, HostChoice
 from adapter.cli.logs import log_to_stderr
+from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
 from adapter.wire.pipes import FdReader, FdWriter
@@ -70,10 +71,11 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         cancel_method=CANCEL_METHOD,
     )
     async with anyio.create_task_group() as tasks:
-        agent = MuseAgent(__version__, tasks)
+        background = Background(tasks, log)
+        agent = MuseAgent(__version__, background)
         peer = Peer(reader, writer, AgentDispatcher(agent, agent.capabilities), options)
         cache = VersionCache(default_directory(environ, home))
-        hosts = ExecutionHosts(choice, __version__, tasks, peer.writable, cache)
+        hosts = ExecutionHosts(choice, __version__, background, peer.writable, cache)
         agent.connect(peer, hosts)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)

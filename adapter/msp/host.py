@@ -31,6 +31,9 @@ EXIT_STATUS_GRACE = 0.25
 TRAILING_GRACE = 0.25
 """Seconds the last bytes of stdout and stderr may take to arrive after the process is reaped."""
 
+UNREADY_GRACE = 0.5
+"""Seconds a host has after stdin closed if it never became ready: it has nothing to record."""
+
 MAX_HELD_EVENTS = 10_000
 """Events kept for sessions whose opening has not been answered yet."""
 
@@ -113,7 +116,7 @@ class Host:
                     with anyio.move_on_after(TRAILING_GRACE):
                         await self._stderr_read.wait()
                     self._declare_gone(self._death(process))
-                await process.end(self._close_grace)
+                await process.end(self._close_grace if self.handshake else UNREADY_GRACE)
                 with anyio.move_on_after(TRAILING_GRACE):
                     await self._output_read.wait()
                 tasks.cancel_scope.cancel()

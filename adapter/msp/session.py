@@ -6,13 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from anyio.abc import TaskGroup
-
 from adapter.msp.changes import Change
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.host import Host
 from adapter.msp.view import SessionView
+from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.msp")
@@ -21,12 +20,14 @@ log = logging.getLogger("adapter.msp")
 class Session:
     """A session that is loaded on `host`. `on_change` is told everything that happens, in order; it must not block."""
 
-    def __init__(self, host: Host, session_id: str, on_change: Callable[[Change], None], tasks: TaskGroup) -> None:
+    def __init__(
+        self, host: Host, session_id: str, on_change: Callable[[Change], None], background: Background
+    ) -> None:
         self.host = host
         self.session_id = session_id
         self._view = SessionView(session_id)
         self._on_change = on_change
-        self._tasks = tasks
+        self._background = background
 
     @property
     def fold(self) -> SessionFold:
@@ -38,7 +39,7 @@ class Session:
         filling = self._view.recovery.active
         self._tell(self._view.receive(method, params))
         if self._view.recovery.active and not filling:
-            self._tasks.start_soon(self._fill_gap)
+            self._background.start(self._fill_gap)
 
     def move_to(self, host: Host) -> None:
         """The session is loaded on another host now; what was being streamed is not continued there."""
