@@ -96,7 +96,7 @@ def card_of(item: ItemState, workspace: str) -> Card:
         kind=_kind(item),
         status=_STATUS.get(item.status, "failed"),
         text=_text(item),
-        raw_input=_raw_input(raw, arguments),
+        raw_input=bounded_input(raw.get("args"), arguments),
         locations=_locations(arguments, workspace),
     )
 
@@ -192,9 +192,9 @@ def _children(raw: dict[str, Any]) -> str | None:
     return summary if isinstance(summary, str) and summary else None
 
 
-def _raw_input(raw: dict[str, Any], arguments: Any) -> Any:
-    text = raw.get("args")
-    if not isinstance(text, str) or len(text) <= RAW_INPUT_BYTES:
+def bounded_input(text: Any, arguments: Any, limit: int = RAW_INPUT_BYTES) -> Any:
+    """`arguments`, parsed from `text`, with its long members shortened if `text` has more than `limit` characters."""
+    if not isinstance(text, str) or len(text) <= limit:
         return arguments
     if isinstance(arguments, dict):
         return {name: _shortened(value) for name, value in arguments.items()}

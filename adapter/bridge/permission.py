@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from adapter.acp.text import fenced, one_line
 from adapter.acp.tool_content import text_content
-from adapter.bridge.cards import tool_kind
+from adapter.bridge.cards import bounded_input, tool_kind
 from adapter.wire.framing import decode_json
+
+RAW_INPUT_LIMIT: Final = 1024 * 1024
+"""Characters of arguments a permission request carries whole: clients judge by them, so only absurd ones are
+shortened."""
 
 _SUBJECT_KINDS: Final[dict[str, str]] = {
     "shell": "execute",
@@ -126,4 +130,5 @@ def _raw_input(params: dict[str, Any], subject: dict[str, Any]) -> dict[str, Any
             arguments = decode_json(raw.encode("utf-8", "replace"))
         except ValueError:
             arguments = raw
+    arguments = bounded_input(raw, arguments, RAW_INPUT_LIMIT)
     return {"toolName": params.get("toolName"), "arguments": arguments, "subject": subject}

@@ -25,6 +25,10 @@ REMEMBERED_CARDS: Final = 4000
 REMEMBERED_TURNS: Final = 200
 """Ended turns remembered so that their late text does not show up in the next one (`fault-cases.md G9`)."""
 
+LONGEST_CHUNK: Final = 128 * 1024
+"""Characters of text in one update; a message that comes all at once is sent in pieces, so that no line gets too long
+for a client."""
+
 FIRST_OUTPUT_STEP: Final = 1024
 """Characters of output after which a running card is drawn again; each next time it has doubled, so that a card is
 never sent more than about twice its output, although ACP can only replace its text as a whole (`fault-cases.md P1`)."""
@@ -114,10 +118,12 @@ class Projection:
             self._output(item)
 
     def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str) -> None:
-        if self.in_turn and item.turn_id not in self._ended_turns:
-            self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, text, item.item_id))
-        else:
+        if not self.in_turn or item.turn_id in self._ended_turns:
             log.debug("text that belongs to no open prompt is not shown")
+            return
+        for at in range(0, len(text), LONGEST_CHUNK):
+            piece = text[at : at + LONGEST_CHUNK]
+            self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, piece, item.item_id))
 
     def _paragraph(self, change: TextAppended) -> str:
         """A blank line where a thought goes on to its next summary."""

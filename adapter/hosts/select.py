@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+# -P: a folder named like ours where the editor was started must not be run in our place.
+_PYTHON = (sys.executable, "-P", "-m")
+
 
 def stand_in_command(spec: str) -> list[str] | None:
     """The command line that stands in for the `muse` executable, or None if `spec` names no stand-in.
@@ -20,9 +23,9 @@ def stand_in_command(spec: str) -> list[str] | None:
 
         if colon and not rest:
             raise ValueError("a version must follow 'simulated:'")
-        return [sys.executable, "-m", "adapter.hosts.simulated", "--profile", profile(rest or DEFAULT).version]
+        return [*_PYTHON, "adapter.hosts.simulated", "--profile", profile(rest or DEFAULT).version]
     if kind == "recorded" and colon:
         if not rest:
             raise ValueError("a directory must follow 'recorded:'")
-        return [sys.executable, "-m", "adapter.hosts.recorded", rest]
+        return [*_PYTHON, "adapter.hosts.recorded", rest]
     return None
