@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
@@ -16,16 +17,25 @@ from adapter.msp.host import HostStartError
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run one command with the options that stood before it; the exit code is its own."""
-    context = {"obj": arguments, "prog_name": "muse-adapter", "args": [arguments.command, *arguments.rest]}
-    code = app(standalone_mode=False, **context)
-    return code if isinstance(code, int) else 0
+def run(arguments: argparse.Namespace) -> NoReturn:
+    """Run one command with the options that stood before it, and exit with its code."""
+    app([arguments.command, *arguments.rest], prog_name="muse-adapter", obj=arguments)
+    raise AssertionError("the application exits")
 
 
 @app.callback()
 def _root() -> None:
     """ACP adapter for Muse Code."""
+
+
+@app.command(help=COMMANDS["demo"])
+def demo(context: typer.Context) -> None:
+    """The demo brings its own host: an answer that depends on somebody's Muse could not be checked."""
+    if context.obj.muse is not None:
+        raise typer.BadParameter("the demo always uses the simulated host", param_hint="--muse")
+    from adapter.cli.demo import main
+
+    raise typer.Exit(main())
 
 
 @app.command(help=COMMANDS["login"])

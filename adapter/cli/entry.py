@@ -17,7 +17,7 @@ def main() -> None:
         sys.exit(serve(arguments))
     from adapter.cli.commands import run
 
-    sys.exit(run(arguments))
+    run(arguments)
 
 
 if __name__ == "__main__":
