@@ -290,7 +290,7 @@ class Peer:
             waiter.settle(PeerClosed(self._options.name))
 
     async def writable(self) -> None:
-        """Wait until what is queued is below `OUTBOX_HIGH_WATER`, or the connection no longer writes."""
+        """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or the connection no longer writes."""
         await self._writer.writable()
 
     async def flushed(self) -> None:

@@ -11,8 +11,8 @@ from adapter.wire.options import PeerOptions
 from adapter.wire.outbox import Mergeable, Outbox
 
 OUTBOX_HIGH_WATER = 1024 * 1024
-"""Bytes waiting to be written above which reading pauses: what a slow reader makes us hold at most, beyond the piece
-that is being written and what one read gives rise to."""
+"""Bytes not yet written above which reading pauses: what a slow reader makes us hold at most, beyond what one read
+gives rise to."""
 
 
 class ByteSink(Protocol):
@@ -33,9 +33,14 @@ class FrameWriter:
         self._wake = anyio.Event()
         self._awake = False
         self._relaxed: anyio.Event | None = None
-        self._writing = False
+        self._in_flight = 0
         self.over = False
         """Whether writing has ended: the sink failed, or `run` was cancelled."""
+
+    @property
+    def pending(self) -> int:
+        """About how many bytes are not written yet."""
+        return self._outbox.size + self._in_flight
 
     def put(self, frame: dict[str, Any]) -> None:
         """Queue a frame.
@@ -60,13 +65,13 @@ class FrameWriter:
                 self._wake_up()
 
     async def writable(self) -> None:
-        """Wait until what is queued is below `OUTBOX_HIGH_WATER`, or writing has ended."""
-        while self._outbox.size > OUTBOX_HIGH_WATER and not self.over:
+        """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or writing has ended."""
+        while self.pending > OUTBOX_HIGH_WATER and not self.over:
             await self._relax()
 
     async def flushed(self) -> None:
         """Wait until everything queued has been written, or writing has ended."""
-        while (self._outbox.size or self._writing) and not self.over:
+        while self.pending and not self.over:
             await self._relax()
 
     async def run(self) -> None:
@@ -79,9 +84,10 @@ class FrameWriter:
             while True:
                 await self._wake.wait()
                 self._wake, self._awake = anyio.Event(), False
-                self._writing = True
-                await self._sink.send(self._outbox.take())
-                self._writing = False
+                data = self._outbox.take()
+                self._in_flight = len(data)
+                await self._sink.send(data)
+                self._in_flight = 0
                 self._wake_waiters()
         finally:
             self.over = True
