@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 
@@ -89,6 +89,7 @@ class Host:
         self._sinks: dict[str, Sink] = {}
         self._opening = 0
         self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
+        self._unheard: Any = None
 
     # -- life
 
@@ -326,8 +327,10 @@ class Host:
             sink(method, params)
         elif type(session_id) is str and self._opening:
             self._held.append((session_id, method, params))
-        else:
-            log.debug("nobody listens to %s", method)
+        elif session_id != self._unheard:
+            # Once in a row: a session that was left may go on talking for long.
+            self._unheard = session_id
+            log.debug("nobody listens to a session's %s", method)
 
     def on_request(self, call: Call) -> Work:
         """A request of the host is a question to the user: it gets its receipt at once, the answer is a command."""

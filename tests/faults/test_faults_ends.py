@@ -1,0 +1,352 @@
+"""Faults of group E: a peer that dies or closes a pipe. The adapter as a process, hosts that really end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from tests.adapter_process import EXIT_SECONDS, INITIALIZE, AdapterProcess, Json, permission, running_adapter
+from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, DiesInTheFirstTurn, Exits, Works
+from tests.processes import assert_gone, descendants, wait_until
+from tests.scripted_hosts import Placed, place
+
+LOG_BYTES: Final = 64 * 1024
+"""More than the adapter ever has to say about one dead peer."""
+
+
+def end(adapter: AdapterProcess, *placed: Placed) -> None:
+    """The adapter ends well, what it wrote is right, and nothing of it is left."""
+    pids = [row.pid for row in descendants(adapter.process.pid)]
+    assert adapter.finish() == 0
+    assert b"Traceback" not in adapter.stderr, adapter.stderr.decode()
+    assert len(adapter.stderr) < LOG_BYTES
+    assert_gone([*pids, *(pid for host in placed for pid in host.pids())])
+
+
+def is_open_card(update: Json) -> bool:
+    return bool(update["sessionUpdate"] == "tool_call")
+
+
+def is_failed_card(frame: Json) -> bool:
+    update = frame.get("params", {}).get("update", {})
+    return (update.get("sessionUpdate"), update.get("status")) == ("tool_call_update", "failed")
+
+
+# -- E1
+
+
+@pytest.mark.parametrize(
+    ("at", "reason"), [("initialize", "hostStartFailed"), ("session/start", "hostDied")], ids=["handshake", "session"]
+)
+def test_e1_closed_stdout_fails_the_new_session(tmp_path: Path, at: str, reason: str) -> None:
+    host = place(tmp_path / "host", ClosesStdout, at=at)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        error = adapter.refused("session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        assert error["data"]["reason"] == reason
+        assert "closed its output" in error["data"]["details"]
+        end(adapter, host)
+
+
+@pytest.mark.parametrize("at", ["turn/start", "turn/interrupt"])
+def test_e1_closed_stdout_ends_the_prompt(tmp_path: Path, at: str) -> None:
+    host = place(tmp_path / "host", ClosesStdout, at=at)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompt = adapter.begin_prompt(session_id, "go")
+        if at == "turn/interrupt":
+            adapter.wait_for_update(is_open_card)
+            adapter.notify("session/cancel", {"sessionId": session_id})
+            assert adapter.response(prompt)["result"] == {"stopReason": "cancelled"}
+        else:
+            error = adapter.response(prompt)["error"]
+            assert error["data"]["reason"] == "hostDied"
+            assert "closed its output" in error["data"]["details"]
+        end(adapter, host)
+
+
+# -- E2
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM], ids=lambda value: value.name)
+@pytest.mark.parametrize("asks", [False, True], ids=["tool", "dialog"])
+def test_e2_killed_in_a_turn(tmp_path: Path, signum: signal.Signals, asks: bool) -> None:
+    host = place(tmp_path / "host", DiesInTheFirstTurn, asks=asks)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompt = adapter.begin_prompt(session_id, "go")
+        card = adapter.wait_for_update(is_open_card)
+        if asks:
+            asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        [victim] = host.pids("serve.pids")
+        os.kill(victim, signum)
+        response = adapter.response(prompt)
+        assert response["error"]["data"]["reason"] == "hostDied"
+        assert f"signal {signum.value}" in response["error"]["data"]["details"]
+
+        before = adapter.frames[: adapter.frames.index(response)]
+        [failed] = [frame for frame in before if is_failed_card(frame)]
+        assert failed["params"]["update"]["toolCallId"] == card["toolCallId"]
+        taken_back = [frame["params"] for frame in before if frame.get("method") == "$/cancel_request"]
+        assert taken_back == ([{"requestId": asked["id"]}] if asks else [])
+
+        assert adapter.prompt(session_id, "again") == {"stopReason": "end_turn"}
+        assert adapter.prompt(adapter.new_session(tmp_path), "and a new one") == {"stopReason": "end_turn"}
+        assert len(host.received("session/resume")) == 1
+        end(adapter, host)
+
+
+def test_e2_killed_while_idle(tmp_path: Path) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "hello") == {"stopReason": "end_turn"}
+        [victim] = adapter.children()
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: victim not in adapter.children())
+        assert adapter.prompt(session_id, "hello again") == {"stopReason": "end_turn"}
+        assert adapter.prompt(adapter.new_session(tmp_path), "hello") == {"stopReason": "end_turn"}
+        assert len(adapter.children()) == 1
+        end(adapter)
+
+
+# -- E3
+
+
+@pytest.mark.parametrize("at", ["spawn", "byte", "initialize", "initialized", "session/start"])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"code": 7}, "exit 7"),
+        ({"code": 3}, "exit 3"),
+        ({"code": 0}, "shut down"),
+        ({"signal": int(signal.SIGABRT)}, "signal 6"),
+    ],
+    ids=["seven", "three", "zero", "signal"],
+)
+def test_e3_exit_names_the_code_and_the_last_words(
+    tmp_path: Path, at: str, settings: dict[str, int], words: str
+) -> None:
+    host = place(tmp_path / "host", Exits, at=at, **settings)
+    with running_adapter(tmp_path, muse=host.muse, env={"DEMO_API_KEY": "demo-secret-123"}) as adapter:
+        adapter.initialize()
+        error = adapter.refused("session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        details = error["data"]["details"]
+        assert words in details
+        assert "cannot open the store" in details
+        assert "demo-secret-123" not in details
+        end(adapter, host)
+        assert b"demo-secret-123" not in adapter.stderr
+
+
+def test_e3_exit_in_a_turn(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Exits, at="turn/start")
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        error = adapter.response(adapter.begin_prompt(adapter.new_session(tmp_path), "go"))["error"]
+        assert "exit 7" in error["data"]["details"]
+        end(adapter, host)
+
+
+# -- E4
+
+
+@pytest.mark.parametrize("what", ["decision", "interrupt", "close"])
+@pytest.mark.parametrize("order", ["dies first", "dies later"])
+def test_e4_host_dies_with_things_left_to_send(tmp_path: Path, what: str, order: str) -> None:
+    host = place(tmp_path / "host", Works, asks=True)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompt = adapter.begin_prompt(session_id, "go")
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        [victim] = host.pids("serve.pids")
+        # A stopped host takes nothing in, so what is sent to it is surely still to be read when it dies.
+        os.kill(victim, signal.SIGSTOP)
+        if order == "dies first":
+            os.kill(victim, signal.SIGKILL)
+        if what == "decision":
+            adapter.send({"jsonrpc": "2.0", "id": asked["id"], **permission("yes")})
+        elif what == "interrupt":
+            adapter.notify("session/cancel", {"sessionId": session_id})
+        else:
+            adapter.close_input()
+        if order == "dies later":
+            os.kill(victim, signal.SIGKILL)
+        answer = adapter.response(prompt)
+        assert answer.get("result") == {"stopReason": "cancelled"} or answer["error"]["data"]["reason"] == "hostDied"
+        end(adapter, host)
+
+
+def test_e4_host_no_longer_reads(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", ClosesStdin)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.answer = lambda request: permission("yes")
+        adapter.initialize()
+        error = adapter.response(adapter.begin_prompt(adapter.new_session(tmp_path), "go"))["error"]
+        assert error["data"]["reason"] == "hostDied"
+        assert adapter.stderr.count(b"a decision did not reach the host") <= 1
+        end(adapter, host)
+
+
+# -- E5
+
+
+def raw_adapter(home: Path, stderr: Any) -> subprocess.Popen[bytes]:
+    """An adapter whose pipes the test holds itself, so that it can close each of them."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MUSE_", "XDG_"))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated", "--log-level", "debug"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=environ | {"HOME": str(home)},
+        cwd=home,
+        start_new_session=True,
+    )
+
+
+def ask(process: subprocess.Popen[bytes], request_id: int, method: str, params: Json) -> None:
+    assert process.stdin is not None
+    process.stdin.write(orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}) + b"\n")
+    process.stdin.flush()
+
+
+def answer_to(process: subprocess.Popen[bytes], request_id: int) -> Json:
+    assert process.stdout is not None
+    for line in process.stdout:
+        frame: Json = orjson.loads(line)
+        if frame.get("id") == request_id:
+            return frame
+    raise AssertionError("the adapter closed its output")
+
+
+@pytest.mark.parametrize("prompt", ["stream 2000000 100", "slow 60", "approve"], ids=["streaming", "slow", "dialog"])
+@pytest.mark.parametrize("stderr_too", [False, True], ids=["stdout", "stdout and stderr"])
+def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as sink:
+        process = raw_adapter(tmp_path, subprocess.PIPE if stderr_too else sink)
+    pids = [process.pid]
+    try:
+        ask(process, 1, "initialize", INITIALIZE)
+        assert "result" in answer_to(process, 1)
+        ask(process, 2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        session_id = answer_to(process, 2)["result"]["sessionId"]
+        pids += [row.pid for row in descendants(process.pid)]
+        text = {"type": "text", "text": prompt}
+        ask(process, 3, "session/prompt", {"sessionId": session_id, "prompt": [text]})
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        if process.stderr is not None:
+            process.stderr.close()
+        # A closed pipe is noticed at the next write.
+        ask(process, 4, "session/unknown", {})
+        assert process.wait(EXIT_SECONDS) == 1
+        assert_gone(pids)
+        assert log.stat().st_size < LOG_BYTES
+        assert b"Traceback" not in log.read_bytes()
+    finally:
+        process.kill()
+        process.wait()
+
+
+# -- E6
+
+
+@pytest.mark.parametrize("last_newline", [True, False], ids=["newline", "no newline"])
+@pytest.mark.parametrize("count", [1, 2, 3], ids=["initialize", "and a session", "and a list"])
+def test_e6_everything_accepted_is_answered(tmp_path: Path, count: int, last_newline: bool) -> None:
+    requests: list[tuple[str, Json]] = [
+        ("initialize", INITIALIZE),
+        ("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
+        ("session/list", {}),
+    ]
+    lines = [
+        orjson.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(requests[:count], 1)
+    ]
+    with running_adapter(tmp_path) as adapter:
+        adapter.sent += lines
+        adapter.write(b"\n".join(lines) + (b"\n" if last_newline else b""))
+        adapter.close_input()
+        assert adapter.finish() == 0
+        answers = {frame["id"]: frame for frame in adapter.frames}
+        assert sorted(answers) == list(range(1, count + 1))
+        assert "result" in answers[1]
+        assert count < 2 or "result" in answers[2]
+        assert b"Traceback" not in adapter.stderr
+
+
+def test_e6_a_running_prompt_is_answered(tmp_path: Path) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompts = [adapter.begin_prompt(session_id, "slow 60") for _ in range(3)]
+        adapter.close_input()
+        for prompt in prompts:
+            assert adapter.response(prompt)["result"] == {"stopReason": "cancelled"}
+        end(adapter)
+
+
+# -- E7
+
+
+def test_e7_turn_is_interrupted_before_the_host_is_stopped(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Works)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        prompt = adapter.begin_prompt(adapter.new_session(tmp_path), "go")
+        adapter.wait_for_update(is_open_card)
+        adapter.close_input()
+        response = adapter.response(prompt)
+        assert response["result"] == {"stopReason": "cancelled"}
+        assert any(is_failed_card(frame) for frame in adapter.frames[: adapter.frames.index(response)])
+        end(adapter, host)
+        assert len(host.received("turn/interrupt")) == 1
+
+
+@pytest.mark.parametrize("prompt", ["approve", "approve3"], ids=["waiting", "waiting for a part"])
+def test_e7_stored_session_has_no_dangling_call(tmp_path: Path, prompt: str) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.begin_prompt(session_id, prompt)
+        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        adapter.close_input()
+        end(adapter)
+    calls = [item for item in stored_items(tmp_path, session_id) if item["kind"] == "toolCall"]
+    assert calls and all(item["status"] not in {"inProgress", "completed"} for item in calls), calls
+
+
+def stored_items(home: Path, session_id: str) -> list[Json]:
+    """The items of a session as a host that was started for it alone has them."""
+    hello = {"clientInfo": {"name": "tests", "version": "1"}, "capabilities": {}}
+    resume = {"sessionId": session_id, "commandId": "0198f000-0000-7000-8000-000000000001"}
+    frames: list[Json] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "session/resume", "params": resume},
+    ]
+    ran = subprocess.run(
+        [sys.executable, "-m", "adapter.hosts.simulated", "serve"],
+        input=b"".join(orjson.dumps(frame) + b"\n" for frame in frames),
+        capture_output=True,
+        timeout=EXIT_SECONDS,
+        env={**os.environ, "HOME": str(home)},
+        check=False,
+    )
+    answers = {frame.get("id"): frame for frame in map(orjson.loads, ran.stdout.splitlines())}
+    result = answers[2]["result"]
+    items: list[Json] = (result.get("history") or result["state"])["items"]
+    return items
