@@ -5,6 +5,7 @@ on which version. It speaks no protocol and imports nothing of the adapter.
 """
 
 from host_probe.cache import VersionCache, default_directory
+from host_probe.flags import serve_flags
 from host_probe.identity import BinaryIdentity, identify
 from host_probe.locate import Attempt, Found, NotFound, find_muse
 from host_probe.probe import VERSION_TIMEOUT, Probe, cached_version, probe_version
@@ -31,5 +32,6 @@ __all__ = [
     "parse_server_version",
     "parse_version",
     "probe_version",
+    "serve_flags",
     "verified_for_reading",
 ]

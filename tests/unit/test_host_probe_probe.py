@@ -13,9 +13,10 @@ import anyio.to_thread
 import pytest
 from pytest_subprocess import FakeProcess
 
+from host_probe.brief_run import KEPT_BYTES
 from host_probe.cache import FILE_NAME, VersionCache
 from host_probe.identity import identify
-from host_probe.probe import KEPT_BYTES, cached_version, probe_version
+from host_probe.probe import cached_version, probe_version
 from host_probe.version import HostVersion
 
 pytestmark = [
