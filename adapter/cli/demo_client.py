@@ -124,7 +124,7 @@ class DemoClient:
             outcome = {"outcome": "selected", "optionId": option.option_id}
             await self._send(envelope.success_object(frame.id, {"outcome": outcome}))
         else:
-            raise Unexpected(f"Expected updates, questions and answers, but came: {frame!r}")
+            raise Unexpected(f"Expected updates, questions and answers, but came: {_name(frame)}")
 
     async def _frame(self) -> envelope.Frame:
         while not self._lines:
@@ -162,3 +162,9 @@ def _read(members: Params, shape: type[T], what: str) -> T:
 def _sentence(error: envelope.RpcError) -> str:
     details = (error.data or {}).get("details")
     return f"error {error.code}, {error.message}" + (f": {details}" if details else "")
+
+
+def _name(frame: envelope.Frame) -> str:
+    if isinstance(frame, envelope.Request | envelope.Notification):
+        return frame.method
+    return frame.message if isinstance(frame, envelope.Reject) else repr(frame)

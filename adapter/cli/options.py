@@ -57,7 +57,12 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("command", nargs="?", default="serve", choices=list(COMMANDS), metavar="COMMAND")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    if arguments.command == "serve" and arguments.rest:
+        # `serve` has no options of its own, so those that stand behind it are these.
+        before = argv[: -len(arguments.rest)]
+        return parser.parse_args([*arguments.rest, *before])
+    return arguments
 
 
 def _seconds(text: str) -> float:
