@@ -23,7 +23,7 @@ MAX_DETAILS = 512
 
 def invalid_params(field: str, problem: str) -> RpcError:
     """`field` is the path of a parameter (`prompt[2].uri`), `problem` what is wrong with it, without its value."""
-    return _error(
+    return error_of(
         envelope.INVALID_PARAMS,
         "Invalid parameters",
         "invalidParams",
@@ -34,64 +34,66 @@ def invalid_params(field: str, problem: str) -> RpcError:
 
 def not_initialized() -> RpcError:
     """A request came before a successful `initialize`."""
-    return _error(envelope.INVALID_REQUEST, "Not initialized", "notInitialized", "Send initialize first")
+    return error_of(envelope.INVALID_REQUEST, "Not initialized", "notInitialized", "Send initialize first")
 
 
 def method_not_found(method: str) -> RpcError:
     """The method is unknown here, or belongs to a capability that was not advertised."""
-    return _error(
+    return error_of(
         envelope.METHOD_NOT_FOUND, "Method not found", "methodNotFound", f"There is no method {one_line(method, 100)}"
     )
 
 
 def auth_required(details: str) -> RpcError:
     """There is no login, or it has run out; used for nothing else (`fault-cases.md O9`)."""
-    return _error(AUTH_REQUIRED, "Authentication required", "authRequired", details)
+    return error_of(AUTH_REQUIRED, "Authentication required", "authRequired", details)
 
 
 def session_unknown(session_id: str) -> RpcError:
     """There is no such session, here or on the host."""
-    return _error(
+    return error_of(
         RESOURCE_NOT_FOUND, "Session not found", "sessionUnknown", "There is no such session", sessionId=session_id
     )
 
 
 def session_closed(session_id: str) -> RpcError:
     """The session was there and is not open any more."""
-    return _error(
+    return error_of(
         RESOURCE_NOT_FOUND, "Session not found", "sessionClosed", "The session has been closed", sessionId=session_id
     )
 
 
 def session_busy(session_id: str, details: str) -> RpcError:
     """The session exists, but what it is doing now does not go together with the request."""
-    return _error(envelope.INVALID_REQUEST, "Session is busy", "sessionBusy", details, sessionId=session_id)
+    return error_of(envelope.INVALID_REQUEST, "Session is busy", "sessionBusy", details, sessionId=session_id)
 
 
 def host_unavailable(details: str, reason: str = "hostUnavailable", **more: Any) -> RpcError:
     """No Muse host could be started or reached; `more` goes into `data` beside the details."""
-    return _error(envelope.INTERNAL_ERROR, "The Muse host is not available", reason, details, **more)
+    return error_of(envelope.INTERNAL_ERROR, "The Muse host is not available", reason, details, **more)
 
 
 def host_died(details: str, **more: Any) -> RpcError:
     """The host ended while it was working on this request."""
-    return _error(envelope.INTERNAL_ERROR, "The Muse host ended", "hostDied", details, **more)
+    return error_of(envelope.INTERNAL_ERROR, "The Muse host ended", "hostDied", details, **more)
 
 
 def host_error(host_kind: str, details: str) -> RpcError:
     """The host refused or failed for a reason that has no code of its own in ACP; `host_kind` is the host's word."""
-    return _error(envelope.INTERNAL_ERROR, "The Muse host reported an error", "hostError", details, hostKind=host_kind)
+    return error_of(
+        envelope.INTERNAL_ERROR, "The Muse host reported an error", "hostError", details, hostKind=host_kind
+    )
 
 
 def request_cancelled(reason: str = "cancelled", details: str = "The request was cancelled") -> RpcError:
     """The client took the request back, its session was closed, or the adapter stops."""
-    return _error(REQUEST_CANCELLED, "Request cancelled", reason, details)
+    return error_of(REQUEST_CANCELLED, "Request cancelled", reason, details)
 
 
 def internal_error(details: str = "See the log on stderr", reason: str = "internal") -> RpcError:
     """The adapter's own failure."""
-    return _error(envelope.INTERNAL_ERROR, "Internal error", reason, details)
+    return error_of(envelope.INTERNAL_ERROR, "Internal error", reason, details)
 
 
-def _error(code: int, message: str, reason: str, details: str, **more: Any) -> RpcError:
+def error_of(code: int, message: str, reason: str, details: str, **more: Any) -> RpcError:
     return RpcError(code, message, {"reason": reason, "details": one_line(details, MAX_DETAILS), **more})

@@ -64,6 +64,11 @@ def unusable_directory(path: str, problem: str, field: str = "cwd") -> RpcError:
     return errors.invalid_params(field, f"{one_line(path)} {problem}")
 
 
+def same_directory(one: str, other: str) -> bool:
+    """Whether two spellings name the same directory, links followed. Touches the disk."""
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
 def _directory_problem(path: str) -> str | None:
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 (pathlib would change the spelling of the path)

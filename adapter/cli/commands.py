@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from adapter.bridge.execution_hosts import HostChoice, resolve_muse
+from adapter.bridge.host_choice import HostChoice, resolve_muse
 from adapter.cli.options import COMMANDS
 from adapter.msp.host import HostStartError
 

@@ -15,7 +15,8 @@ import anyio
 from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
-from adapter.bridge.execution_hosts import ExecutionHosts, HostChoice
+from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.host_choice import HostChoice
 from adapter.cli.logs import log_to_stderr
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP

@@ -224,14 +224,14 @@ class Host:
 
     # -- asking
 
-    async def query(self, method: str, params: Params | None = None) -> Params:
+    async def query(self, method: str, params: Params | None = None, *, trace: Params | None = None) -> Params:
         """Ask something that changes nothing.
 
         Raises:
             MspError: the host refused.
             HostGone: no usable answer came; `RequestTimeout`, `MalformedResult` and `HostClosed` tell why.
         """
-        return await self._call(method, params, None, budgets.request_timeout(method, command=False))
+        return await self._call(method, params, trace, budgets.request_timeout(method, command=False))
 
     async def command(
         self, method: str, params: Params, *, command_id: str | None = None, trace: Params | None = None

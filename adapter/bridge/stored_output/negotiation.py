@@ -1,0 +1,69 @@
+"""Whether stored output is offered on a connection: the client asked for it, and reading is verified on the host's
+version."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+
+from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.bridge.stored_output import errors
+from adapter.bridge.stored_output.contract import KEY, advertisement
+from adapter.msp.host import HostStartError
+from adapter.wire.envelope import RpcError
+from host_probe import HostVersion, Verified, VersionCache, cached_version, probe_version, verified_for_reading
+
+log = logging.getLogger("adapter.output")
+
+
+class Negotiation(msgspec.Struct, frozen=True):
+    """What was settled at `initialize`, for the life of the connection. `reason` says why in a sentence."""
+
+    asked: bool = False
+    offered: bool = False
+    host_version: str | None = None
+    reason: str = "initialize has not been called"
+
+    def meta(self) -> dict[str, Any] | None:
+        """What `initialize` carries under `_meta`, None if nothing is offered."""
+        return {KEY: advertisement()} if self.offered else None
+
+    def refusal(self) -> RpcError | None:
+        """Checks 1 and 2: why reads are refused on this connection, None if they are not."""
+        if not self.asked:
+            return errors.not_negotiated()
+        return None if self.offered else errors.not_advertised(self.host_version)
+
+
+async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None) -> Negotiation:
+    """Decide for a client that did or did not ask. Only for one that did is the host's version looked up: from memory,
+    or by `--version` within `host_probe.VERSION_TIMEOUT`. Never raises: what cannot be told is not offered."""
+    if not asked:
+        return Negotiation(reason="the client did not ask for stored output")
+    try:
+        muse = resolve_muse(choice)
+    except HostStartError as error:
+        return _refused(None, error.details)
+    version = cached_version(muse, choice.environ, cache) if cache is not None else None
+    if version is None:
+        probe = await probe_version(muse, environ=choice.environ, cache=cache)
+        if probe.problem is not None:
+            return _refused(None, probe.details or probe.problem)
+        version = probe.version
+    return _judged(version)
+
+
+def _judged(version: HostVersion) -> Negotiation:
+    verdict = verified_for_reading(version)
+    if isinstance(verdict, Verified):
+        return Negotiation(
+            asked=True, offered=True, host_version=version.build or version.release, reason=verdict.details
+        )
+    return _refused(version.build or version.release, verdict.details)
+
+
+def _refused(host_version: str | None, reason: str) -> Negotiation:
+    log.info("stored output is not offered: %s", reason)
+    return Negotiation(asked=True, host_version=host_version, reason=reason)

@@ -1,0 +1,95 @@
+"""The host that reads: a process of its own, without write and shell, started by the first read and kept warm for a
+while.
+
+It is never an execution host and never becomes one: it holds no session, and only reads are asked of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+
+from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.msp.host import Host
+from adapter.msp.process import HostCommand
+from adapter.wire.background import Background
+from host_probe import serve_flags
+
+log = logging.getLogger("adapter.output")
+
+IDLE_SECONDS: Final = 30.0
+"""How long a read host is kept after the last read, unless the user says otherwise: reads come in rows."""
+
+READ_ONLY_FLAGS: Final = ("--disable-write", "--disable-shell")
+
+
+class ReadHost:
+    """At most one reading host at a time, shared by all reads that overlap."""
+
+    def __init__(
+        self, choice: HostChoice, client_version: str, background: Background, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
+        self._choice = choice
+        self._client_version = client_version
+        self._background = background
+        self._idle_seconds = idle_seconds
+        self._flags: Sequence[str] | None = None
+        self._host: Host | None = None
+        self._starting = anyio.Lock()
+        self._users = 0
+        self._idle = anyio.CancelScope()
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Host]:
+        """A host that is ready, for as long as the context lasts. The caller bounds the wait for it.
+
+        Raises:
+            HostGone: it did not start; `HostStartError` tells why.
+        """
+        self._users += 1
+        self._idle.cancel()
+        try:
+            host = await self._living_host()
+            await host.ready()
+            yield host
+        finally:
+            self._users -= 1
+            if not self._users and self._host is not None:
+                self._background.start(self._retire, self._host)
+
+    async def close(self) -> None:
+        """End the host, if there is one, and wait until it is gone."""
+        self._idle.cancel()
+        if self._host is not None:
+            await self._host.close()
+
+    async def _living_host(self) -> Host:
+        async with self._starting:
+            if self._host is None or self._host.gone is not None:
+                muse = resolve_muse(self._choice)
+                if self._flags is None:
+                    known = await serve_flags(muse, self._choice.environ)
+                    self._flags = [flag for flag in READ_ONLY_FLAGS if flag in known]
+                self._host = Host(
+                    HostCommand(argv=[*muse, "serve", *self._flags], environ=self._choice.environ),
+                    self._client_version,
+                    capabilities={},
+                    startup_timeout=self._choice.startup_timeout,
+                    close_grace=self._choice.close_grace,
+                    frame_cap=self._choice.frame_cap,
+                )
+                self._background.start(self._host.run)
+            return self._host
+
+    async def _retire(self, host: Host) -> None:
+        """Let an unused host go after the idle time, unless it is used again."""
+        with anyio.CancelScope() as self._idle:
+            await anyio.sleep(self._idle_seconds)
+            if self._host is host:
+                self._host = None
+            log.debug("the read host is not needed any more")
+            await host.close()
