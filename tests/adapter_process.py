@@ -50,9 +50,12 @@ class AdapterProcess:
         self.stderr = b""
         self.answer: Callable[[Json], Json | None] = lambda request: None
         """Called for each request of the adapter; a returned `{"result": …}` or `{"error": …}` is sent back."""
+        self.pause = 0.0
+        """Seconds between two lines that are read: more than none makes a slow client."""
         self._arrived: queue.Queue[Json | None] = queue.Queue()
         self._unread: list[Json] = []
         self._next_id = 0
+        self._together: bytearray | None = None
         self._readers = [
             threading.Thread(target=self._read_stdout, daemon=True),
             threading.Thread(target=self._read_stderr, daemon=True),
@@ -64,9 +67,20 @@ class AdapterProcess:
 
     def write(self, data: bytes) -> None:
         """Raw bytes to the adapter's stdin."""
+        if self._together is not None:
+            self._together += data
+            return
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
+
+    @contextmanager
+    def one_write(self) -> Iterator[None]:
+        """What is written inside goes out at the end, all at once."""
+        self._together = bytearray()
+        yield
+        together, self._together = self._together, None
+        self.write(bytes(together))
 
     def send(self, frame: Json) -> None:
         """One frame."""
@@ -93,15 +107,15 @@ class AdapterProcess:
         deadline = time.monotonic() + seconds
         while True:
             try:
-                frame = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+                arrived = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise AssertionError(f"no such frame within {seconds:g} s; unread: {self._unread[-5:]}") from None
-            if frame is None:
+            if arrived is None:
                 self._arrived.put(None)
                 raise AssertionError(f"the adapter closed its output; stderr: {self.stderr[-2000:]!r}")
-            if wanted(frame):
-                return frame
-            self._unread.append(frame)
+            if wanted(arrived):
+                return arrived
+            self._unread.append(arrived)
 
     def response(self, request_id: Any, seconds: float = ANSWER_SECONDS) -> Json:
         """The response with this id."""
@@ -209,11 +223,13 @@ class AdapterProcess:
                     with contextlib.suppress(OSError):
                         self.send({"jsonrpc": "2.0", "id": frame["id"], **answer})
             self._arrived.put(frame)
+            if self.pause:
+                time.sleep(self.pause)
         self._arrived.put(None)
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
-        while data := self.process.stderr.read1(65536):
+        while data := os.read(self.process.stderr.fileno(), 65536):
             self.stderr += data
 
 

@@ -30,7 +30,7 @@ _MOVED_ON_KINDS: Final = frozenset({"approvalRequirementStale", "approvalChoiceI
 
 class Dialogs:
     """Asks the client, tells the host. `stop_turn` is called when the client cancels instead of choosing, or nothing
-    can be refused."""
+    can be refused. What a turn that `is_stopped` still asks for is refused without asking."""
 
     def __init__(
         self,
@@ -39,12 +39,14 @@ class Dialogs:
         projection: Projection,
         background: Background,
         stop_turn: Callable[[], None],
+        is_stopped: Callable[[Any], bool],
     ) -> None:
         self._peer = peer
         self._session = session
         self._projection = projection
         self._background = background
         self._stop_turn = stop_turn
+        self._is_stopped = is_stopped
         self._open: dict[str, anyio.CancelScope] = {}
         self._client_cannot_answer = False
 
@@ -54,7 +56,7 @@ class Dialogs:
         self.withdraw(approval_id)
         scope = self._open[approval_id] = anyio.CancelScope()
         item_id = params.get("itemId")
-        if isinstance(item_id, str):
+        if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
             self._projection.ask(item_id, params.get("turnId"), permission.question(params))
         self._background.start(self._dialog, params, scope)
 
@@ -87,7 +89,7 @@ class Dialogs:
     async def _choice(self, params: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
         """What to tell the host; None means that the turn has to stop."""
         refused = permission.refusal(offered, params.get("availableChoices"))
-        if not offered or self._client_cannot_answer:
+        if not offered or self._client_cannot_answer or self._is_stopped(params.get("turnId")):
             return refused
         item_id = params.get("itemId")
         tool_call = {"toolCallId": item_id if isinstance(item_id, str) else params["approvalId"], "status": "pending"}

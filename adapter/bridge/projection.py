@@ -74,6 +74,10 @@ class Projection:
         self.close_turn(turn_id)
         self._silenced.add(turn_id)
 
+    def is_silenced(self, turn_id: Any) -> bool:
+        """Whether nothing of this turn is shown any more."""
+        return turn_id in self._silenced
+
     def close_turn(self, turn_id: str | None) -> None:
         """End the cards of a turn that did not end with it, except those that go on; None means every card there is."""
         if turn_id is not None:
@@ -147,8 +151,10 @@ class Projection:
         item = change.item
         if item.turn_id in self._silenced or not is_card(item):
             return
-        card = card_of(item, self._workspace)
         shown = self._cards.get(item.item_id)
+        if shown is None and item.turn_id in self._ended_turns and not outlives_turn(item):
+            return
+        card = card_of(item, self._workspace)
         if shown is None:
             members = card.members()
             self._remember(item.item_id, _Shown(item, members))

@@ -52,7 +52,7 @@ class Conversation:
         self._background = background
         self._projection = Projection(session_id, cwd, peer)
         self._session = Session(host, session_id, self._changed, background)
-        self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel)
+        self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel, self._is_stopped)
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
@@ -137,13 +137,18 @@ class Conversation:
         return None
 
     def _cancel_run(self, run: PromptRun, grace: float = CANCEL_GRACE) -> None:
-        if run.cancelled:
+        if run.cancelled or run.settled.is_set():
             return
         run.cancelled = True
         if run.submitted:
             self._background.start(self._stop, run, grace)
         else:
             run.in_line.cancel()
+
+    def _is_stopped(self, turn_id: Any) -> bool:
+        """Whether the user has stopped this turn, be it over or not."""
+        stopped = (run for run in self._runs if run.cancelled)
+        return self._projection.is_silenced(turn_id) or any(turn_id in run.turn_ids for run in stopped)
 
     async def _stop(self, run: PromptRun, grace: float) -> None:
         """Stop a submitted turn as soon as it has a name; the prompt ends with it, or without it after `grace`

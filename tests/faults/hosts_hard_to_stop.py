@@ -1,0 +1,173 @@
+"""Hosts that make it hard to stop a turn."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.scripted_hosts import Json, ScriptedHost
+
+
+class Busy(ScriptedHost):
+    """Works for ever in each turn. As a real host it runs one turn at a time: a second prompt is refused unless it may
+    replace what runs."""
+
+    running: tuple[str, str] | None = None
+    asks = False
+
+    def on_turn_start(self, request: Json) -> None:
+        if self.running is not None:
+            if request["params"].get("ifBusy") != "replace":
+                return self.refuse(request, "sessionBusy", "a turn is running")
+            self.end("cancelled")
+        self.turn(*self.admit(request))
+        return None
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        self.running = (session_id, turn_id)
+        self.message(session_id, turn_id, f"text of turn {len(self.turns)}")
+        if self.asks:
+            self.ask_approval(session_id, turn_id)
+        else:
+            self.open_shell(session_id, turn_id)
+
+    def end(self, terminal: str = "completed", **members: Any) -> None:
+        """End what runs."""
+        if self.running is not None:
+            session_id, turn_id = self.running
+            self.running = None
+            self.complete(session_id, turn_id, terminal, **members)
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        self.admit_interrupt(request)
+        self.end("cancelled")
+
+    def admit_interrupt(self, request: Json) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted", turnId=params["turnId"])
+
+
+class SlowToAcknowledge(Busy):
+    """Acknowledges a prompt after `seconds`; its events come before or after the acknowledgement."""
+
+    seconds = 0.3
+    events_first = False
+
+    def on_turn_start(self, request: Json) -> None:
+        if self.events_first:
+            names = self.begin(request)
+            time.sleep(self.seconds)
+            self.acknowledge(request)
+        else:
+            time.sleep(self.seconds)
+            names = self.admit(request)
+        self.turn(*names)
+
+
+class EndsItsWay(Busy):
+    """Ends an interrupted turn with `terminal` and `members`; with `refuses`, it says first that there is nothing to
+    interrupt."""
+
+    terminal = "completed"
+    members: Json | None = None
+    refuses = False
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        if self.refuses:
+            self.refuse(request, "turnNotActive", "no such run")
+        else:
+            self.admit_interrupt(request)
+        self.end(self.terminal, **(self.members or {}))
+
+
+class EndsAfterTheNextPrompt(Busy):
+    """Ends an interrupted turn only when the next prompt is there, which then runs its full course."""
+
+    def on_turn_start(self, request: Json) -> None:
+        if not self.turns:
+            return super().on_turn_start(request)
+        stale, self.running = self.running, None
+        assert stale is not None
+        names = self.admit(request)
+        self.message(*stale, "late text")
+        self.complete(*stale, "cancelled")
+        self.message(*names, "the second answer")
+        self.complete(*names)
+        return None
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        self.admit_interrupt(request)
+
+
+class IgnoresInterrupts(Busy):
+    """Answers an interrupt with an error of kind `how`, with an `ack`, or `never`, and goes on with the turn; if it
+    `insists`, by asking for consent."""
+
+    how = "never"
+    insists = False
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        if self.how == "ack":
+            self.admit_interrupt(request)
+        elif self.how != "never":
+            self.refuse(request, self.how, "this cannot be interrupted", -32601 if self.how == "methodNotFound" else 0)
+        assert self.running is not None
+        self.message(*self.running, "text after the interrupt")
+        if self.insists:
+            self.ask_approval(*self.running)
+
+    def on_approval_decide(self, request: Json) -> None:
+        super().on_approval_decide(request)
+        self.running = None
+
+
+class TalksAfterTheEnd(Busy):
+    """The first turn goes on after its end: with `at`, when the next prompt comes or at once."""
+
+    at = "next prompt"
+
+    def on_turn_start(self, request: Json) -> None:
+        if not self.turns:
+            return super().on_turn_start(request)
+        if self.at == "next prompt":
+            self.echo()
+        names = self.admit(request)
+        if self.at == "next turn":
+            self.echo()
+        self.message(*names, "the second answer")
+        self.complete(*names)
+        return None
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        super().on_turn_interrupt(request)
+        if self.at == "at once":
+            self.echo()
+
+    def echo(self) -> None:
+        """What was on its way when the turn ended."""
+        session_id, turn_id = self.turns[0]
+        item_id = f"{turn_id}-late"
+        self.item("started", session_id, turn_id, item_id, text="")
+        for _ in range(5):
+            self.delta(session_id, item_id, "late ")
+        shell = {"kind": "toolCall", "tool": "bash", "visibleOutput": "late output"}
+        self.item("completed", session_id, turn_id, f"{turn_id}-shell", **shell)
+        self.item("completed", session_id, turn_id, f"{turn_id}-late-shell", **shell)
+
+
+class Gated(Busy):
+    """Holds back the answer to `gated` while the file `gate` is there; later runs than the first do so."""
+
+    gated = "initialize"
+    gate = ""
+
+    def receive(self, frame: Json) -> None:
+        if frame.get("method") == self.gated and Path(self.gate).exists():
+            Path(self.gate + ".reached").touch()
+            while Path(self.gate).exists():
+                time.sleep(0.02)
+        super().receive(frame)
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        ScriptedHost.turn(self, session_id, turn_id)
