@@ -301,11 +301,14 @@ def _decode(line: bytes) -> Json:
 
 
 def _request_in(line: bytes) -> Json | None:
-    """The request in a line of a client, None if it holds none that is answered under its own id."""
+    """The request in a line of a client, None if it holds none that is answered under its own id. What is no response
+    counts: a malformed request is refused under the id it has."""
     try:
         frame = orjson.loads(line)
     except ValueError:
         return None
-    if type(frame) is not dict or type(frame.get("method")) is not str or type(frame.get("id")) not in (str, int):
+    if type(frame) is not dict or type(frame.get("id")) not in (str, int):
         return None
-    return frame
+    if "method" not in frame and ("result" in frame or "error" in frame):
+        return None
+    return {"id": frame["id"], "method": str(frame.get("method"))}
