@@ -177,7 +177,15 @@ class SimHost:
         params: Json = frame.get("params", {})
         return params
 
-    def quiet(self, seconds: float = 0.15) -> list[Json]:
+    def settled(self) -> list[Json]:
+        """Everything that comes because of what was sent so far, without what waits for a time."""
+        before = len(self.frames)
+        for _ in range(3):
+            # One question is answered before the next step of a turn that has just begun.
+            self.ask("model/list")
+        return [frame for frame in self.frames[before:] if "models" not in frame.get("result", {})]
+
+    def quiet(self, seconds: float) -> list[Json]:
         """What arrives until nothing has for so long."""
         found: list[Json] = []
         while True:

@@ -76,7 +76,7 @@ def test_how_an_approval_reaches_the_client_depends_on_the_version(tmp_path: Pat
         host.handshake()
         host.prompt(host.start(), "approve3")
         asked = host.until_method("approval/requested")
-        heard = methods(host.quiet())
+        heard = methods(host.settled())
         assert ("approval/request" in heard) == (profile != "1.3.0")
         assert [stage["resolution"]["kind"] for stage in asked["subject"]["stages"]] == [
             "unresolved",
@@ -87,7 +87,7 @@ def test_how_an_approval_reaches_the_client_depends_on_the_version(tmp_path: Pat
         moved = host.until_method("approval/updated")
         assert moved["change"]["kind"] == "stageResolved"
         assert moved["currentRequirementId"] == {"approvalId": asked["approvalId"], "sourceIndex": 2}
-        assert ("approval/request" in methods(host.quiet())) == (profile not in ("1.2.1", "1.3.0"))
+        assert ("approval/request" in methods(host.settled())) == (profile not in ("1.2.1", "1.3.0"))
         assert decide(host, moved, "allow_once")["terminal"] is True
         resolved = host.until_method("approval/resolved")
         assert [stage["position"] for stage in resolved["stageEvidence"]] == [1, 3]
@@ -154,7 +154,7 @@ def test_after_a_resume_only_the_request_comes_again(host: SimHost) -> None:
     host.ask("view/unsubscribe", {"sessionId": session})
     result = host.command("session/resume", {"sessionId": session, "history": "snapshot"})
     assert result["history"]["snapshot"]["state"]["pendingApprovals"][0]["approvalId"] == asked["approvalId"]
-    frames = host.quiet()
+    frames = host.settled()
     assert methods(frames) == ["approval/request"]
     assert frames[0]["params"] == asked
     assert frames[0]["id"] > first_id
@@ -255,4 +255,4 @@ def test_a_client_without_dialogs_gets_no_request(tmp_path: Path) -> None:
         host.handshake(userInputDialogs=False)
         host.prompt(host.start(), "ask")
         host.until_method("userInput/requested")
-        assert "userInput/request" not in methods(host.quiet())
+        assert "userInput/request" not in methods(host.settled())

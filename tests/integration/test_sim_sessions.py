@@ -277,10 +277,10 @@ def test_a_subscription_can_be_left_and_taken_up_where_it_was(host: SimHost) -> 
     session = host.start()
     host.turn(session, "one")
     cursor = host.frames[-1]["params"].get("viewCursor")
-    host.quiet()
+    host.settled()
     host.ask("view/unsubscribe", {"sessionId": session})
     host.prompt(session, "two")
-    assert not params_of(host.quiet(), "turn/completed")
+    assert not params_of(host.settled(), "turn/completed")
     head = host.ask("view/subscribe", {"sessionId": session, "after": cursor})["viewCursor"]
     ended = host.until_method("turn/completed")
     assert ended["viewCursor"] == head
@@ -448,7 +448,7 @@ def test_status_and_row_changes_are_told_to_who_asked_for_them(tmp_path: Path) -
             "sessionListStream"
         ]
         session = host.start()
-        frames = host.turn(session, "hello") + host.quiet()
+        frames = host.turn(session, "hello") + host.settled()
         assert [params["status"] for params in params_of(frames, "session/statusChanged")] == ["running", "idle"]
         assert params_of(frames, "session/listChanged")[-1]["session"]["turnCount"] == 1
     with sim_host(tmp_path) as host:

@@ -148,7 +148,7 @@ def test_a_queued_prompt_can_be_taken_back_and_then_never_runs(host: SimHost) ->
     host.command("turn/unqueue", {"sessionId": session, "turnId": queued})
     assert host.until_method("turn/unqueued")["turnId"] == queued
     assert host.until_method("turn/completed")["turnId"] == running
-    assert not params_of(host.quiet(), "turn/started")
+    assert not params_of(host.settled(), "turn/started")
 
 
 def test_a_steered_prompt_joins_the_running_turn(host: SimHost) -> None:

@@ -12,7 +12,6 @@ CODES: Final[dict[str, int]] = {
     "notInitialized": -32600,
     "alreadyInitialized": -32600,
     "methodNotFound": -32601,
-    "experimentalRequired": -32601,
     "invalidParams": -32602,
     "internal": -32603,
     "pageEventTooLarge": -32603,

@@ -194,8 +194,8 @@ def read_faults(path: str | None) -> Faults:
         text = Path(path).read_bytes() if path is not None else os.environ.get(ENVIRONMENT, "[]").encode()
         faults = msgspec.convert(orjson.loads(text), list[Fault])
     except (OSError, ValueError, msgspec.ValidationError) as error:
-        raise BadFaults(f"the faults cannot be read: {error}") from None
+        raise BadFaults(f"the faults cannot be used: {error}") from None
     for fault in faults:
         if fault.do not in ACTIONS:
-            raise BadFaults(f"there is no fault {fault.do!r}; there are {', '.join(ACTIONS)}")
+            raise BadFaults(f"the faults cannot be used: there is no {fault.do!r}; there are {', '.join(ACTIONS)}")
     return Faults(faults)

@@ -50,7 +50,7 @@ class Ledger:
             known = session.commands.get(command_id)
         if known is None and method in WITHOUT_SESSION:
             known = self._store.recall(command_id)
-        digest = _digest(method, params)
+        digest = payload_digest(method, params)
         if known is not None:
             return _replay(command_id, known, digest)
         entry: Json = {"commandId": command_id, "digest": digest}
@@ -85,7 +85,8 @@ def _replay(command_id: str, known: Json, digest: str) -> Json:
     return dict(known["result"])
 
 
-def _digest(method: str, params: Json) -> str:
+def payload_digest(method: str, params: Json) -> str:
+    """What tells two uses of one command id apart."""
     payload = orjson.dumps([method, params], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(payload).hexdigest()[:32]
 

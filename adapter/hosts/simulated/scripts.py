@@ -180,3 +180,6 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "workflow": scripts_agents.workflow,
     "compaction": scripts_agents.compaction,
 }
+
+WORDS: Final = frozenset(_SCRIPTS)
+"""The words that choose a script."""
