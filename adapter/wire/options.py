@@ -17,8 +17,8 @@ DRAIN_SECONDS = 5.0
 (`fault-cases.md E6`)."""
 
 ENDLESS_LINE_BYTES = 128 * 1024 * 1024
-"""Bytes of one line without an end after which no LF is expected any more and the connection counts as failed; a
-multiple of every cap, so that a merely too large message costs only itself (`fault-cases.md A2`)."""
+"""Bytes beyond the cap after which no end of the line is expected any more and the connection counts as failed; so many
+that a message which is merely too large costs only itself (`fault-cases.md A2`)."""
 
 CANCEL_METHOD = "$/cancel_request"
 

@@ -157,7 +157,7 @@ class Peer:
                 self._handle(line, tasks)
             if not data:
                 return self._end("eof")
-            if decoder.dropped > self._options.endless_line:
+            if decoder.dropped > self._options.inbound_cap + self._options.endless_line:
                 self._options.logger.warning("%s: %d bytes without an end of line", self._options.name, decoder.dropped)
                 return self._end("failed")
             await self.throttle()

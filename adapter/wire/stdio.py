@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from adapter.wire.pipes import FdReader, FdWriter
+if TYPE_CHECKING:
+    from adapter.wire.pipes import FdReader, FdWriter
 
 _FIRST_FREE_FD = 3
 
@@ -18,7 +20,7 @@ def claim_stdio() -> tuple[FdReader, FdWriter]:
     processes and from C.
 
     Call it before anything else opens a descriptor, an event loop for one: if stderr is closed, its number is free for
-    whoever comes first.
+    whoever comes first. Nothing but the standard library is imported before it is done: an import may print.
 
     Raises:
         OSError: stdin or stdout is closed.
@@ -33,6 +35,8 @@ def claim_stdio() -> tuple[FdReader, FdWriter]:
         os.dup2(2, 1)
     finally:
         os.close(nowhere)
+    from adapter.wire.pipes import FdReader, FdWriter
+
     return FdReader(stdin), FdWriter(stdout)
 
 

@@ -60,7 +60,7 @@ async def test_a1_long_lines_pass_both_ways_and_the_next_one_too(side: dict[str,
 @SIDES
 async def test_a2_a_line_without_end_takes_bounded_memory_and_then_the_connection(side: dict[str, Any]) -> None:
     cap = 256 * 1024
-    async with wired(**{**side, "inbound_cap": cap, "endless_line": 40 * cap}) as other:
+    async with wired(**{**side, "inbound_cap": cap, "endless_line": 39 * cap}) as other:
         got: list[Any] = []
 
         async def ask(peer: Peer) -> None:
@@ -335,14 +335,17 @@ ODD_LINES = [
 @SIDES
 async def test_d6_after_an_odd_line_a_valid_request_is_served(side: dict[str, Any], odd: bytes) -> None:
     async with wired(Methods(), **side) as other:
+        answers: list[Any] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(other.write, odd + b"\n" + line({"jsonrpc": "2.0", "id": 8, "method": "session/list"}))
-            before: list[Any] = []
-            while (answer := await other.read())["id"] != 8:
-                before.append(answer)
-        assert "result" in answer
-        assert len(before) <= 1
-        await other.nothing_comes()
+            while not any(answer["id"] == 8 for answer in answers):
+                answers.append(await other.read())
+        await other.ask("last", "do")
+        while (answer := await other.read())["id"] != "last":
+            answers.append(answer)
+    assert [answer["id"] for answer in answers if "result" in answer].count(8) == 1
+    # At most one answer for the odd line, under its own id or none.
+    assert [answer["id"] for answer in answers if answer["id"] != 8] in ([], [7], [None])
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ async def test_an_endless_line_ends_the_connection() -> None:
     async with wired(inbound_cap=1000, endless_line=100_000) as other:
         await other.write(b"x" * 50_000 + b"\n")
         assert (await other.read())["error"]["data"] == {"reason": "frameTooLarge", "limitBytes": 1000}
-        await other.write(b"x" * 102_000)
+        await other.write(b"x" * 110_000)
         await other.over()
         assert other.peer.ended == "failed"
 
