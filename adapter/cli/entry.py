@@ -3,21 +3,38 @@ on it."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+from typing import Final
 
 from adapter.cli.options import read_arguments
+
+EXIT_NO_CLIENT: Final = 2
+"""There is no client: stdin or stdout is closed."""
 
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
     arguments = read_arguments(sys.argv[1:])
     if arguments.command == "serve":
-        from adapter.cli.serve import main as serve
-
-        sys.exit(serve(arguments))
+        sys.exit(_serve(arguments))
     from adapter.cli.commands import run
 
     run(arguments)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from adapter.wire.stdio import claim_stdio
+
+    # First of all: what the rest imports may print something (`fault-cases.md C2`).
+    try:
+        reader, writer = claim_stdio()
+    except OSError as error:
+        sys.stderr.write(f"muse-adapter: stdin and stdout must be open: {error.strerror}\n")
+        return EXIT_NO_CLIENT
+    from adapter.cli.serve import serve
+
+    return serve(arguments, reader, writer)
 
 
 if __name__ == "__main__":

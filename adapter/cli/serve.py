@@ -22,7 +22,6 @@ from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
 from adapter.wire.pipes import FdReader, FdWriter
-from adapter.wire.stdio import claim_stdio
 from host_probe import VersionCache, default_directory
 
 log = logging.getLogger("adapter.acp")
@@ -31,21 +30,13 @@ EXIT_OK: Final = 0
 EXIT_BROKEN_PIPE: Final = 1
 """The client stopped reading before it closed its end."""
 
-EXIT_NO_CLIENT: Final = 2
-"""There is no client: stdin or stdout is closed."""
-
 _STOP_SIGNALS: Final = (
     (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 )
 
 
-def main(arguments: argparse.Namespace) -> int:
+def serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
     """Serve one client; the exit code tells whether it was served to the end."""
-    try:
-        reader, writer = claim_stdio()
-    except OSError as error:
-        sys.stderr.write(f"muse-adapter: stdin and stdout must be open: {error.strerror}\n")
-        return EXIT_NO_CLIENT
     logs = log_to_stderr(arguments.log_level)
     try:
         return anyio.run(_serve, arguments, reader, writer)

@@ -119,3 +119,15 @@ class Crowded(ScriptedHost):
         for _ in range(self.deltas):
             self.delta(session_id, f"{turn_id}-m", letter * 5000)
         self.complete(session_id, turn_id)
+
+
+class Chatters(ScriptedHost):
+    """Writes `size` bytes of log to stderr before it answers anything."""
+
+    size = 0
+
+    def receive(self, frame: Json) -> None:
+        line = b"a line of log that nobody asked for, and that is eighty bytes long with its end\n"
+        for _ in range(self.size // len(line)):
+            os.write(2, line)
+        super().receive(frame)
