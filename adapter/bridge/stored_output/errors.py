@@ -6,6 +6,7 @@ from typing import Final
 
 from adapter.acp.errors import REQUEST_CANCELLED, RESOURCE_NOT_FOUND, error_of
 from adapter.bridge.stored_output.contract import READ_SECONDS
+from adapter.bridge.stored_output.scan import HistoryScan
 from adapter.wire.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 _NO_METHOD: Final = "Stored output cannot be read"
@@ -63,14 +64,15 @@ def workspace_mismatch() -> RpcError:
     return error_of(RESOURCE_NOT_FOUND, _NOT_FOUND, "workspaceMismatch", details)
 
 
-def output_not_found(pages: int, events: int, exhausted: bool) -> RpcError:
+def output_not_found(scan: HistoryScan) -> RpcError:
     """Check 8: bounded history does not show this reference at this item's newest revision."""
-    more = {"pagesScanned": pages, "eventsScanned": events, "historyExhausted": exhausted}
-    details = (
-        "The item's newest revision has no such output"
-        if exhausted
-        else "The reference was not found in recent history"
-    )
+    if scan.item is not None:
+        details = "The item's newest revision has no such output"
+    elif scan.exhausted:
+        details = "The session's history has no such item"
+    else:
+        details = f"The item was not found in the newest {scan.events} events of the session"
+    more = {"pagesScanned": scan.pages, "eventsScanned": scan.events, "historyExhausted": scan.exhausted}
     return error_of(RESOURCE_NOT_FOUND, _NOT_FOUND, "outputNotFound", details, **more)
 
 

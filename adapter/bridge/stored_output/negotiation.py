@@ -13,7 +13,7 @@ from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import KEY, advertisement
 from adapter.msp.host import HostStartError
 from adapter.wire.envelope import RpcError
-from host_probe import HostVersion, Verified, VersionCache, cached_version, probe_version, verified_for_reading
+from host_probe import HostVersion, Verified, VersionCache, probe_version, verified_for_reading
 
 log = logging.getLogger("adapter.output")
 
@@ -46,13 +46,10 @@ async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None)
         muse = resolve_muse(choice)
     except HostStartError as error:
         return _refused(None, error.details)
-    version = cached_version(muse, choice.environ, cache) if cache is not None else None
-    if version is None:
-        probe = await probe_version(muse, environ=choice.environ, cache=cache)
-        if probe.problem is not None:
-            return _refused(None, probe.details or probe.problem)
-        version = probe.version
-    return _judged(version)
+    probe = await probe_version(muse, environ=choice.environ, cache=cache)
+    if probe.problem is not None:
+        return _refused(None, probe.details or probe.problem)
+    return _judged(probe.version)
 
 
 def _judged(version: HostVersion) -> Negotiation:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
+from typing import Final
 
 from adapter.bridge.stored_output.references import MAX_MEDIA_TYPE_LENGTH
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.wire.envelope import Params
+
+_WRONG_LENGTH: Final = "byteLen is not the length of the content"
+_NOT_BASE64: Final = "content is not canonical base64"
 
 
 def page_problem(page: Params, request: ReadRequest) -> str | None:
@@ -16,7 +19,7 @@ def page_problem(page: Params, request: ReadRequest) -> str | None:
     offset, byte_len, eof = page.get("offsetBytes"), page.get("byteLen"), page.get("eof")
     if type(content) is not str:
         return "content is not text"
-    if encoding not in {"utf8", "base64"}:
+    if encoding not in ("utf8", "base64"):
         return "the encoding is unknown"
     if type(media_type) is not str or not 1 <= len(media_type) <= MAX_MEDIA_TYPE_LENGTH:
         return "mediaType is missing or too long"
@@ -28,12 +31,7 @@ def page_problem(page: Params, request: ReadRequest) -> str | None:
         return "eof is not a boolean"
     if byte_len == 0 and not eof:
         return "an empty page before the end"
-    size = _utf8_size(content) if encoding == "utf8" else _base64_size(content)
-    if size is None:
-        return "content is not canonical base64" if encoding == "base64" else "content is not UTF-8"
-    if size != byte_len:
-        return "byteLen is not the length of the content"
-    return None
+    return _utf8_problem(content, byte_len) if encoding == "utf8" else _base64_problem(content, byte_len)
 
 
 def result_of(page: Params, request: ReadRequest) -> Params:
@@ -43,17 +41,21 @@ def result_of(page: Params, request: ReadRequest) -> Params:
     return ids | {name: page[name] for name in names}
 
 
-def _utf8_size(content: str) -> int | None:
+def _utf8_problem(content: str, byte_len: int) -> str | None:
     try:
-        return len(content.encode())
+        size = len(content) if content.isascii() else len(content.encode())
     except UnicodeEncodeError:
-        return None
+        return "content is not UTF-8"
+    return None if size == byte_len else _WRONG_LENGTH
 
 
-def _base64_size(content: str) -> int | None:
-    """Bytes behind the base64 text; None unless it is exactly what encoding those bytes gives."""
+def _base64_problem(content: str, byte_len: int) -> str | None:
+    if len(content) != (byte_len + 2) // 3 * 4:
+        return _WRONG_LENGTH
     try:
-        data = base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return len(data) if base64.b64encode(data).decode() == content else None
+        data = binascii.a2b_base64(content, strict_mode=True)
+    except ValueError:
+        return _NOT_BASE64
+    # Strict decoding does not look at the bits behind the last byte; encoding the end again does.
+    end = binascii.b2a_base64(data[(byte_len - 1) // 3 * 3 :], newline=False).decode()
+    return None if len(data) == byte_len and content.endswith(end) else _NOT_BASE64

@@ -14,7 +14,7 @@ from typing import Final
 import anyio
 
 from adapter.bridge.host_choice import HostChoice, resolve_muse
-from adapter.msp.host import Host
+from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from adapter.wire.background import Background
 from host_probe import serve_flags
@@ -28,7 +28,10 @@ READ_ONLY_FLAGS: Final = ("--disable-write", "--disable-shell")
 
 
 class ReadHost:
-    """At most one reading host at a time, shared by all reads that overlap."""
+    """At most one reading host at a time, shared by all reads that overlap.
+
+    `idle_seconds` is how long it is kept after the last of them; with 0 it serves no read that begins later.
+    """
 
     def __init__(
         self, choice: HostChoice, client_version: str, background: Background, idle_seconds: float = IDLE_SECONDS
@@ -39,6 +42,7 @@ class ReadHost:
         self._idle_seconds = idle_seconds
         self._flags: Sequence[str] | None = None
         self._host: Host | None = None
+        self._leaving: set[Host] = set()
         self._starting = anyio.Lock()
         self._users = 0
         self._idle = anyio.CancelScope()
@@ -53,43 +57,72 @@ class ReadHost:
         self._users += 1
         self._idle.cancel()
         try:
-            host = await self._living_host()
-            await host.ready()
-            yield host
+            yield await self._ready_host()
         finally:
             self._users -= 1
-            if not self._users and self._host is not None:
-                self._background.start(self._retire, self._host)
+            if not self._users:
+                self._unused()
 
     async def close(self) -> None:
-        """End the host, if there is one, and wait until it is gone."""
+        """End the host, if there is one, and wait until none is left."""
         self._idle.cancel()
-        if self._host is not None:
-            await self._host.close()
+        self._let_go()
+        async with anyio.create_task_group() as tasks:
+            for host in self._leaving:
+                tasks.start_soon(host.close)
 
-    async def _living_host(self) -> Host:
+    async def _ready_host(self) -> Host:
         async with self._starting:
-            if self._host is None or self._host.gone is not None:
-                muse = resolve_muse(self._choice)
-                if self._flags is None:
-                    known = await serve_flags(muse, self._choice.environ)
-                    self._flags = [flag for flag in READ_ONLY_FLAGS if flag in known]
-                self._host = Host(
-                    HostCommand(argv=[*muse, "serve", *self._flags], environ=self._choice.environ),
-                    self._client_version,
-                    capabilities={},
-                    startup_timeout=self._choice.startup_timeout,
-                    close_grace=self._choice.close_grace,
-                    frame_cap=self._choice.frame_cap,
-                )
-                self._background.start(self._host.run)
-            return self._host
+            if self._host is not None and self._host.gone is not None:
+                self._let_go()
+            if self._host is None:
+                self._host = await self._started()
+            host = self._host
+        try:
+            await host.ready()
+        except HostStartError:
+            # The program may have been replaced by one that knows other flags.
+            self._flags = None
+            raise
+        return host
 
-    async def _retire(self, host: Host) -> None:
-        """Let an unused host go after the idle time, unless it is used again."""
-        with anyio.CancelScope() as self._idle:
+    async def _started(self) -> Host:
+        muse = resolve_muse(self._choice)
+        if self._flags is None:
+            known = await serve_flags(muse, self._choice.environ)
+            self._flags = [flag for flag in READ_ONLY_FLAGS if flag in known]
+        host = Host(
+            HostCommand(argv=[*muse, "serve", *self._flags], environ=self._choice.environ),
+            self._client_version,
+            capabilities={},
+            startup_timeout=self._choice.startup_timeout,
+            close_grace=self._choice.close_grace,
+            frame_cap=self._choice.frame_cap,
+        )
+        self._background.start(host.run)
+        return host
+
+    def _unused(self) -> None:
+        if self._idle_seconds > 0:
+            self._idle = anyio.CancelScope()
+            self._background.start(self._retire, self._idle)
+        else:
+            self._let_go()
+
+    async def _retire(self, idle: anyio.CancelScope) -> None:
+        """Let the host go after the idle time, unless it is used again."""
+        with idle:
             await anyio.sleep(self._idle_seconds)
-            if self._host is host:
-                self._host = None
-            log.debug("the read host is not needed any more")
-            await host.close()
+        if not idle.cancel_called:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Give the host to no read that begins from now on, and end it."""
+        host, self._host = self._host, None
+        if host is not None:
+            self._leaving.add(host)
+            self._background.start(self._end, host)
+
+    async def _end(self, host: Host) -> None:
+        await host.close()
+        self._leaving.discard(host)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import msgspec
 
 from adapter.acp.fields import Fields
-from adapter.acp.trace import TraceContext, read_trace
 from adapter.bridge.stored_output.contract import DEFAULT_LENGTH, MAX_BYTES, MAX_LENGTH
 from adapter.wire.envelope import Params
 
 
 class ReadRequest(msgspec.Struct, frozen=True):
-    """One byte range of one output: `offset` and `length` in stored bytes."""
+    """One byte range of one output: `offset` and `length` in stored bytes. Equal requests have the same answer."""
 
     session_id: str
     item_id: str
     ref_id: str
     offset: int
     length: int
-    trace: TraceContext | None = None
 
     def host_params(self) -> Params:
         """The params of the host's `item/readOutput`."""
@@ -44,7 +42,6 @@ def read_request(params: Params) -> ReadRequest:
         ref_id=fields.id("outputRef"),
         offset=_integer(fields, "offsetBytes", 0, MAX_BYTES, 0),
         length=_integer(fields, "lengthBytes", 1, MAX_LENGTH, DEFAULT_LENGTH),
-        trace=read_trace(params),
     )
 
 

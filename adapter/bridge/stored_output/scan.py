@@ -54,11 +54,13 @@ class HistoryScan:
         Raises:
             MalformedPage: it has no events, or no way to go on.
         """
-        events, following = page.get("events"), page.get("nextCursor")
+        events = page.get("events")
         if not isinstance(events, list):
             raise MalformedPage("a history page without events")
+        # Absent is not null: only null says that the beginning is reached.
+        following = page.get("nextCursor", ...)
         if not (following is None or isinstance(following, str)):
-            raise MalformedPage("a history page with an unusable nextCursor")
+            raise MalformedPage("a history page without a usable nextCursor")
         self.pages += 1
         for event in reversed(events):
             self.events += 1
@@ -83,7 +85,11 @@ class HistoryScan:
             self._cursor = following
 
     def _item_of(self, event: Any) -> dict[str, Any] | None:
-        params = event.get("params") if isinstance(event, dict) and event.get("method") in _ITEM_EVENTS else None
+        if not isinstance(event, dict):
+            return None
+        method, params = event.get("method"), event.get("params")
+        if not isinstance(method, str) or method not in _ITEM_EVENTS:
+            return None
         if not isinstance(params, dict) or params.get("sessionId") != self._session_id:
             return None
         item = params.get("item")
