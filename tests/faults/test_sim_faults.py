@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim_driver import Ended, Refused, SimHost, methods, params_of, sim_host
+from tests.sim_driver import Ended, Refused, SimHost, items_of, methods, params_of, sim_host
 
 
 def started(host: SimHost) -> str:
@@ -61,7 +61,7 @@ def test_garbage_stands_between_the_frames(tmp_path: Path) -> None:
 
 
 def test_an_answer_can_be_replaced_by_bytes_of_any_kind(tmp_path: Path) -> None:
-    chunks = ['{"jsonrpc":"2.0",', {"base64": "ImlkIjo="}, '2,"result":{"models":', "[]}}\n"]
+    chunks = ['{"jsonrpc":"2.0",', {"base64": "ImlkIjo="}, '{id},"result":{"models":', "[]}}\n"]
     fault = {"at": "model/list", "do": "raw", "instead": True, "chunks": chunks, "pause": 0.01}
     with sim_host(tmp_path, faults=[fault], strict=False) as host:
         host.handshake()
@@ -113,6 +113,17 @@ def test_params_can_be_changed_on_their_way_in(tmp_path: Path) -> None:
         session = started(host)
         host.turn(session, "hello")
         assert all(len(page["events"]) == 1 for page in host.pages(session, limit=100))
+
+
+def test_a_result_can_lie(tmp_path: Path) -> None:
+    faults = [{"at": "item/readOutput", "do": "result", "set": {"byteLen": 5, "encoding": "utf16"}}]
+    with sim_host(tmp_path, faults=faults, strict=False) as host:
+        session = started(host)
+        tool = items_of(host.turn(session, "shell 100"), "toolCall")[0]
+        read = {"sessionId": session, "itemId": tool["itemId"], "outputRef": tool["outputRef"]["id"]}
+        page = host.ask("item/readOutput", read)
+        assert (page["byteLen"], page["encoding"], len(page["content"].encode())) == (5, "utf16", 100)
+        assert host.ask("item/readOutput", read)["byteLen"] == 100
 
 
 def test_stderr_can_be_flooded_before_the_handshake(tmp_path: Path) -> None:

@@ -20,11 +20,6 @@ def host(tmp_path: Path) -> Iterator[SimHost]:
         yield running
 
 
-def shook(home: Path, profile: str = "1.4.13", **members: Any) -> Any:
-    """A second host on the same data."""
-    return sim_host(home, profile, **members)
-
-
 def test_a_start_announces_the_session_before_it_answers(host: SimHost) -> None:
     host.start()
     frames = [frame for frame in host.frames if frame.get("method") != "session/listChanged"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapter.hosts.simulated.profiles import PROFILES
-from tests.sim_driver import SimHost, items_of, methods, params_of, sim_host
+from tests.sim_driver import Refused, SimHost, items_of, methods, params_of, sim_host
 
 
 @pytest.fixture
@@ -32,6 +32,7 @@ def host(tmp_path: Path) -> Iterator[SimHost]:
         "edit",
         "retry",
         "todo",
+        "history 30",
         "subagent",
         "compaction",
         "gap 2",
@@ -149,6 +150,21 @@ def test_a_queued_prompt_can_be_taken_back_and_then_never_runs(host: SimHost) ->
     assert host.until_method("turn/unqueued")["turnId"] == queued
     assert host.until_method("turn/completed")["turnId"] == running
     assert not params_of(host.settled(), "turn/started")
+
+
+def test_a_queued_turn_that_cannot_be_launched_fails_without_having_started(host: SimHost) -> None:
+    session = host.start()
+    host.prompt(session, "slow 0.2")
+    params = {"sessionId": session, "input": [{"type": "text", "text": "fail launchError"}]}
+    queued = host.command("turn/start", params, "queued")["turnId"]
+    last = host.prompt(session, "after it")
+    ended = host.until_method("turn/completed", turnId=queued)
+    assert (ended["terminal"], ended["error"]["kind"]) == ("failed", "launchError")
+    host.until_method("turn/completed", turnId=last)
+    assert queued not in [params["turnId"] for params in params_of(host.frames, "turn/started")]
+    with pytest.raises(Refused) as caught:
+        host.command("turn/start", params, "queued")
+    assert caught.value.data["reason"] == "deferred_start_failed"
 
 
 def test_a_steered_prompt_joins_the_running_turn(host: SimHost) -> None:

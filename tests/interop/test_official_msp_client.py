@@ -167,7 +167,7 @@ def test_an_approval_of_a_killed_host_is_answered_in_the_next_one(tmp_path: Path
         second = await spawn(tmp_path)
         resumed = await second.resume_session(ResumeSessionOptions(session.session_id, on_approval=allow))
         (turn_id,) = [item["turnId"] for item in session.fold.items.list() if item["kind"] == "toolCall"]
-        assert await terminal(resumed.turn(turn_id)) == "completed"
+        assert await terminal(resumed.turn(str(turn_id))) == "completed"
         assert len(found) == 1
         assert found != lost, "an approval that is opened again has a new id"
         await second.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import muse_code_msp as msp
 import pytest
@@ -67,10 +67,10 @@ def test_words_and_names_are_the_official_ones() -> None:
     assert NEWEST.fingerprint == msp.SCHEMA_FINGERPRINT
     assert set(msp.ITEM_KIND_KNOWN_VALUES) == NEWEST.kinds
     assert NEWEST.capabilities <= set(msp.GRANTABLE_CAPABILITIES)
-    assert set(EFFORTS) == set(msp.ReasoningEffort.__args__)
-    assert set(APPROVAL_MODES) == set(msp.ApprovalMode.__args__)
+    assert set(EFFORTS) == set(get_args(msp.ReasoningEffort))
+    assert set(APPROVAL_MODES) == set(get_args(msp.ApprovalMode))
     assert set(outputs.AVAILABILITIES) == set(msp.OUTPUT_REF_AVAILABILITY_KNOWN_VALUES)
-    assert set(msp.TurnInputPartType.__args__) == NEWEST.parts
+    assert set(get_args(msp.TurnInputPartType)) == NEWEST.parts
     assert NEWEST.notifications >= PROTECTED
 
 

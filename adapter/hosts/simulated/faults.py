@@ -20,9 +20,10 @@ or `spawn`, `handshake` (on `initialize`), `turn` (when a turn has begun). `afte
 | `raw` | `chunks` are written as they are, `pause` seconds apart; a chunk is text or `{"base64": ...}` |
 | `drop` | the notification is not sent |
 | `params` | `set` is merged into the request's params, as if the client had sent it |
+| `result` | `set` is merged into the request's result, so that it lies |
 
 `raw` and `garbage` come before the frame at hand; with `"instead": true` they take its place, which makes a request
-unanswered.
+unanswered. In a chunk of text, `{id}` stands for the id of the request at hand.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ import msgspec
 import orjson
 
 from adapter.hosts.simulated.errors import CODES
-from adapter.wire.envelope import RpcError
+from adapter.wire.envelope import Id, Request, RpcError
 
 if TYPE_CHECKING:
     from adapter.hosts.simulated.host import Host
@@ -52,7 +53,7 @@ GARBAGE: Final = ("\x1b[32mMuse\x1b[0m", "ready", "[]", "42", "", "Loading profi
 
 ACTIONS: Final = (
     *("die", "exit", "hang", "garbage", "slow", "delayAck", "closeStdout", "error"),
-    *("stderr", "ignoreEof", "ignoreTerm", "raw", "drop", "params"),
+    *("stderr", "ignoreEof", "ignoreTerm", "raw", "drop", "params", "result"),
 )
 
 
@@ -93,7 +94,10 @@ class Fault(msgspec.Struct):
 class Plan:
     """What is to happen to one request or notification."""
 
-    def __init__(self) -> None:
+    def __init__(self, request_id: Id | None = None, params: dict[str, Any] | None = None) -> None:
+        self.request_id = request_id
+        self.params = {} if params is None else params
+        self.result: dict[str, Any] = {}
         self.hangs = False
         self.ack_seconds = 0.0
         self.error: RpcError | None = None
@@ -112,28 +116,28 @@ class Faults:
 
     def spawn(self, output: Output) -> None:
         """The process has started and has read nothing yet."""
-        self._run("spawn", output, Plan(), {})
+        self._run("spawn", output, Plan())
 
-    def plan(self, host: Host, method: str, params: dict[str, Any]) -> Plan:
+    def plan(self, host: Host, request: Request) -> Plan:
         """A request has arrived."""
-        plan = Plan()
-        if method == "initialize":
-            self._run("handshake", host.output, plan, params)
-        self._run(method, host.output, plan, params)
+        plan = Plan(request.id, request.params)
+        if request.method == "initialize":
+            self._run("handshake", host.output, plan)
+        self._run(request.method, host.output, plan)
         return plan
 
     def strike(self, host: Host, at: str) -> bool:
         """A notification is about to be sent or has arrived, or a turn has begun; gives whether to go on with it."""
         plan = Plan()
-        self._run(at, host.output, plan, {})
+        self._run(at, host.output, plan)
         return not plan.hangs
 
-    def _run(self, at: str, output: Output, plan: Plan, params: dict[str, Any]) -> None:
+    def _run(self, at: str, output: Output, plan: Plan) -> None:
         for fault in self._faults:
             if fault.at == at and fault.due():
-                self._do(fault, output, plan, params)
+                self._do(fault, output, plan)
 
-    def _do(self, fault: Fault, output: Output, plan: Plan, params: dict[str, Any]) -> None:
+    def _do(self, fault: Fault, output: Output, plan: Plan) -> None:
         if fault.do == "die":
             output.flush()
             os.kill(os.getpid(), signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
@@ -161,18 +165,23 @@ class Faults:
         elif fault.do == "ignoreTerm":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         elif fault.do == "params":
-            params.update(fault.set)
+            plan.params.update(fault.set)
+        elif fault.do == "result":
+            plan.result = fault.set
         else:
-            _write(fault, output)
+            _write(fault, output, plan.request_id)
             plan.hangs = plan.hangs or fault.instead
 
 
-def _write(fault: Fault, output: Output) -> None:
+def _write(fault: Fault, output: Output, request_id: Id | None) -> None:
     if fault.do == "garbage":
         output.put_bytes("".join(f"{line}\n" for line in fault.lines).encode())
         return
     for chunk in fault.chunks:
-        output.put_bytes(chunk.encode() if isinstance(chunk, str) else base64.b64decode(chunk["base64"]))
+        if isinstance(chunk, str):
+            output.put_bytes(chunk.encode().replace(b"{id}", orjson.dumps(request_id)))
+        else:
+            output.put_bytes(base64.b64decode(chunk["base64"]))
         if fault.pause:
             output.flush()
             time.sleep(fault.pause)

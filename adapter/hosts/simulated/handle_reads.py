@@ -38,7 +38,7 @@ def past(host: Host, params: Json) -> Past:
     return Past(stored.facts, stored.view, head, host.profile, host.settings)
 
 
-def session_row(host: Host, known: Past) -> Json:
+def past_row(host: Host, known: Past) -> Json:
     """The Session object of a session, loaded here or not."""
     session = host.sessions.get(known.session_id)
     status, attention = ("notLoaded", []) if session is None else (session.status, session.attention)
@@ -49,7 +49,7 @@ def read(host: Host, params: Json) -> Json:
     """`session/read`."""
     known = past(host, params)
     result = {
-        "session": session_row(host, known),
+        "session": past_row(host, known),
         "viewCursor": ids.cursor(known.session_id, known.head),
         "history": nothing("excluded") if flag(params, "excludeItems", True) else known.history("inline"),
         "pendingRequests": known.pending(),

@@ -77,7 +77,7 @@ class Past:
         room, last = self._budget, None
         for index in indexes:
             event = self.view.events[index]
-            if event.method not in self.profile.notifications:
+            if not self.profile.sends(event.method):
                 continue
             shaped = {"method": event.method, "params": event_params(self.profile, event.method, event.params)}
             room -= len(orjson.dumps(shaped))
@@ -124,7 +124,8 @@ class Past:
         return {"mode": mode, "items": None, "snapshot": snapshot}
 
     def _items(self) -> list[Json]:
-        return [without(self.profile, "item", item) for item in self.view.items.values()]
+        known = (item for item in self.view.items.values() if self.profile.sends(item["kind"]))
+        return [without(self.profile, "item", item) for item in known]
 
     def _state(self, items: list[Json]) -> Json:
         view = self.view

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -115,13 +115,13 @@ class Host:
                 questions.engaged(session, note.params)
 
     def _on_request(self, request: Request) -> None:
-        plan = self.faults.plan(self, request.method, request.params)
+        plan = self.faults.plan(self, request)
         if plan.hangs:
             return
         try:
             if plan.error is not None:
                 raise plan.error
-            result = self._perform(request)
+            result = {**self._perform(request), **plan.result}
         except RpcError as error:
             frame = envelope.failure_object(request.id, error)
         else:
@@ -178,10 +178,10 @@ class Host:
         self._opted_out = frozenset(wants.get("optOutNotificationMethods") or []) - PROTECTED
         self._handshake = "answered"
         os_name = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
-        version = self.profile.version
+        version, machine = self.profile.version, "amd64" if os_name == "windows" else os.uname().machine
         result = {
             "serverInfo": {"name": SERVER_NAME, "version": version},
-            "userAgent": f"{SERVER_NAME}/{version} ({os_name}; {platform.machine()})",
+            "userAgent": f"{SERVER_NAME}/{version} ({os_name}; {machine})",
             "museHome": str(self.options.data_dir),
             "platformFamily": "windows" if os_name == "windows" else "unix",
             "platformOs": os_name,
@@ -229,8 +229,7 @@ class Host:
             self._held.append((method, params))
 
     def _wanted(self, method: str) -> bool:
-        known = method in self.profile.notifications or method == "session/auraChanged"
-        return known and method not in self._opted_out
+        return self.profile.sends(method) and method not in self._opted_out
 
     def _notify(self, method: str, params: Json) -> bool:
         """Write a notification; False if it does not fit a frame."""

@@ -16,6 +16,7 @@ from adapter.wire.envelope import RpcError
 
 if TYPE_CHECKING:
     from adapter.hosts.simulated.host import Host
+    from adapter.hosts.simulated.session import Session
 
 Json = dict[str, Any]
 
@@ -73,6 +74,16 @@ class Ledger:
                 elif kept and session is not None:
                     session.note("outcome", entry)
         return dict(entry["result"])
+
+    def reject(self, session: Session, command_id: str, reason: str) -> None:
+        """Make a command that was accepted count as rejected: it could not be carried out after all."""
+        entry = self._known.get(command_id) or session.commands[command_id]
+        error = rejected(command_id, reason)
+        entry = {key: entry[key] for key in ("commandId", "digest")} | {
+            "error": [error.code, error.message, error.data]
+        }
+        self._known[command_id] = entry
+        session.note("outcome", entry)
 
 
 def _replay(command_id: str, known: Json, digest: str) -> Json:

@@ -11,6 +11,9 @@ from typing import Final
 
 import msgspec
 
+UNHEARD_OF: Final = frozenset({"hologramPanel", "session/auraChanged"})
+"""An item kind and a notification that no version has; the script `unknown` sends them on purpose."""
+
 
 class Profile(msgspec.Struct, frozen=True):
     """One host version."""
@@ -36,6 +39,10 @@ class Profile(msgspec.Struct, frozen=True):
     launches_workflows: bool = True
     models_apply: bool = True
     """Whether selecting a model reaches the turns (1.1.1: no)."""
+
+    def sends(self, name: str) -> bool:
+        """Whether a notification or an item kind of that name is sent."""
+        return name in self.notifications or name in self.kinds or name in UNHEARD_OF
 
 
 def _names(text: str) -> frozenset[str]:

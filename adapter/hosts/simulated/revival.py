@@ -43,8 +43,6 @@ def _revive(host: Host, session: Session, turn_id: str) -> bool:
     if prompt is None:
         return False
     turn = Turn(prompt, session, host)
-    if not turn.wakes:
-        turn.item("userMessage")
     script = script_for(turn)
     driver = Driver(host, session, turn, script)
     for step in script:

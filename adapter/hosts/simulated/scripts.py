@@ -7,6 +7,8 @@
 | `think` | a reasoning item whose summary streams, then an answer |
 | `slow SECONDS` | one delta, then a wait that an interrupt ends, then the rest |
 | `fail [KIND]` | two deltas, then the turn fails with that error kind (`modelError` if not given) |
+| `fail launchError` | the same, but if the turn had to wait in the queue it fails without ever having started |
+| `history N` | N short messages, kept and not streamed: a past of many pages |
 | `retry` | a model call fails and is retried, then an answer |
 | `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
 | `todo` | the plan changes three times |
@@ -120,6 +122,11 @@ def _fail(turn: Turn) -> Script:
     yield End("failed", text, {"kind": kind, "message": text, "retryable": kind == "modelError"})
 
 
+def _history(turn: Turn) -> Script:
+    for index in range(turn.number(1, 100)):
+        yield Completed(turn.item("agentMessage", text=f"Message № {index}", messagePhase="commentary"))
+
+
 def _retry(turn: Turn) -> Script:
     params = {
         "turnId": turn.id,
@@ -166,6 +173,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "think": _think,
     "slow": _slow,
     "fail": _fail,
+    "history": _history,
     "retry": _retry,
     "gap": _gap,
     "todo": _todo,

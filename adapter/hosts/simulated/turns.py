@@ -110,7 +110,7 @@ class Driver:
         """Emit an item event at the item's next revision."""
         self.drafts[draft.id] = draft
         item = draft.revise(status, ids.timestamp(), **members)
-        if item["kind"] in self.host.profile.kinds or item["kind"] in UNKNOWN_KINDS:
+        if self.host.profile.sends(item["kind"]):
             self.session.emit(method, {"item": item}, run=self.turn.id)
 
     def _started(self, step: steps.Started) -> bool:
@@ -194,9 +194,6 @@ class Driver:
         return False
 
 
-UNKNOWN_KINDS: Final = frozenset({"hologramPanel"})
-"""Kinds no version has; a script sends them on purpose."""
-
 _PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
     steps.Started: Driver._started,
     steps.Updated: Driver._updated,
@@ -221,10 +218,12 @@ def _why(draft: Draft, reason: str) -> str | None:
 # -- the life of a turn
 
 
-def launch(host: Host, session: Session, turn_id: str) -> None:
-    """Start a turn that was admitted."""
+def launch(host: Host, session: Session, turn_id: str, queued: bool = False) -> None:
+    """Start a turn that was admitted; `queued` if it had to wait for that."""
     prompt = session.prompts[turn_id]
     turn = Turn(prompt, session, host)
+    if queued and turn.words[:2] == ["fail", "launchError"]:
+        return _fail_to_launch(host, session, turn)
     session.emit("turn/started", {"turnId": turn_id, "commandId": prompt["commandId"]}, run=turn_id)
     session.show_status()
     show_prompt(session, turn, prompt)
@@ -234,12 +233,20 @@ def launch(host: Host, session: Session, turn_id: str) -> None:
     driver.schedule()
 
 
+def _fail_to_launch(host: Host, session: Session, turn: Turn) -> None:
+    """End a queued turn that never began: there is no `turn/started`, and its command counts as rejected from now on
+    (`msp.md §12.3`)."""
+    host.ledger.reject(session, turn.command_id, "deferred_start_failed")
+    text = "simulated failure of a launch"
+    finish_turn(host, session, turn, End("failed", text, {"kind": "launchError", "message": text, "retryable": False}))
+
+
 def show_prompt(session: Session, turn: Turn, prompt: Json, **members: Any) -> None:
     """Put what the user said into the transcript (`msp.md §13.3`, userMessage)."""
-    message = turn.item("userMessage", text=prompt["text"], displayText=prompt.get("displayText"))
-    message.members |= {"commandId": prompt["commandId"], "attachments": prompt.get("attachments") or None, **members}
     if turn.wakes:
         return
+    said = {key: prompt.get(key) or None for key in ("text", "displayText", "attachments", "commandId")}
+    message = Draft(f"said-{prompt['commandId']}", "userMessage", turn.id, {**said, **members})
     session.emit("item/completed", {"item": message.revise("completed", ids.timestamp())}, run=turn.id)
 
 
@@ -260,7 +267,7 @@ def finish_turn(host: Host, session: Session, turn: Turn, end: End) -> None:
     session.emit("turn/completed", params, run=turn.id)
     session.show_status()
     if session.waiting and not host.closing:
-        launch(host, session, session.waiting.popleft())
+        launch(host, session, session.waiting.popleft(), queued=True)
 
 
 def _report_usage(session: Session, turn: Turn) -> None:
