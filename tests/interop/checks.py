@@ -20,7 +20,7 @@ def run_checks(checks: list[Check], say: Callable[[str], None] = print) -> int:
     for check in checks:
         problem = _problem(check)
         failed += problem is not None
-        say(f"ok    {check.name}" if problem is None else f"FAIL  {check.name}: {problem}")
+        say(f"ok    {check.name}" if problem is None else f"FAIL  {check.name}: {' '.join(problem.split())}")
     say(f"{len(checks) - failed} passed, {failed} failed")
     return failed
 

@@ -180,7 +180,7 @@ class TestChecks:
         said: list[str] = []
         checks = [
             Check("one", lambda: expect_equal("the code", 0, 0)),
-            Check("two", lambda: expect_equal("the code", 1, 0)),
+            Check("two", lambda: expect(False, "no session:\n  gone\n")),
             Check("three", slow),
             Check("four", broken),
             Check("five", lambda: expect(True, "never")),
@@ -188,12 +188,16 @@ class TestChecks:
         assert run_checks(checks, said.append) == 3
         assert said == [
             "ok    one",
-            "FAIL  two: the code is 1, not 0",
+            "FAIL  two: no session: gone",
             "FAIL  three: took more than 3 s",
             "FAIL  four: KeyError: 'stream'",
             "ok    five",
             "2 passed, 3 failed",
         ]
+
+    def test_what_differs_is_told_on_both_sides(self) -> None:
+        with pytest.raises(AssertionError, match="the code is 1, not 0"):
+            expect_equal("the code", 1, 0)
 
     def test_a_wait_that_ends_in_nothing_says_what_was_waited_for(self) -> None:
         with pytest.raises(AssertionError, match="it never came"):
