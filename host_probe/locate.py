@@ -49,8 +49,11 @@ class NotFound(msgspec.Struct, frozen=True):
 
     attempts: tuple[Attempt, ...]
 
-    def message(self) -> str:
-        """Say what was tried and what to do, for a person: one line, at most `MESSAGE_ATTEMPTS` places."""
+    def message(self, more_advice: str = "") -> str:
+        """Say what to do and what was tried, for a person: one line, at most `MESSAGE_ATTEMPTS` places.
+
+        The places stand last: who has little room cuts off the end. `more_advice` is a sentence to go with ours.
+        """
         shown = self.attempts[:MESSAGE_ATTEMPTS]
         tried = [
             f"{source}: " + ", ".join(f"{attempt.place} ({attempt.why})" for attempt in group)
@@ -59,9 +62,8 @@ class NotFound(msgspec.Struct, frozen=True):
         if more := len(self.attempts) - len(shown):
             tried.append(f"and {more} more")
         what = "; ".join(tried) if tried else "nothing, because PATH names no folder"
-        return (
-            f"Muse was not found. Tried {what}. Install Muse, or name its executable with --muse or {MUSE_EXECUTABLE}."
-        )
+        advice = f"Install Muse, or name its executable with --muse or {MUSE_EXECUTABLE}. {more_advice}".rstrip()
+        return f"Muse was not found. {advice} Tried {what}."
 
 
 def find_muse(

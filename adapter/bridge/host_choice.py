@@ -44,5 +44,5 @@ def resolve_muse(choice: HostChoice) -> Sequence[str]:
         return stand_in
     found = find_muse(choice.muse, choice.environ, choice.home)
     if isinstance(found, NotFound):
-        raise HostStartError("museNotFound", f"{found.message()} {WITHOUT_MUSE}")
+        raise HostStartError("museNotFound", found.message(WITHOUT_MUSE))
     return [str(found.path)]
