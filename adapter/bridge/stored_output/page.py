@@ -56,6 +56,8 @@ def _base64_problem(content: str, byte_len: int) -> str | None:
         data = binascii.a2b_base64(content, strict_mode=True)
     except ValueError:
         return _NOT_BASE64
+    if len(data) != byte_len:
+        return _WRONG_LENGTH
     # Strict decoding does not look at the bits behind the last byte; encoding the end again does.
     end = binascii.b2a_base64(data[(byte_len - 1) // 3 * 3 :], newline=False).decode()
-    return None if len(data) == byte_len and content.endswith(end) else _NOT_BASE64
+    return None if content.endswith(end) else _NOT_BASE64

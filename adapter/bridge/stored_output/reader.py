@@ -23,6 +23,7 @@ from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.references import AVAILABLE, find_reference
 from adapter.bridge.stored_output.request import ReadRequest, read_request
 from adapter.bridge.stored_output.scan import HistoryScan, MalformedPage
+from adapter.bridge.stored_output.walk import walk
 from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.host import Host, HostStartError
 from adapter.wire.background import Background
@@ -213,15 +214,12 @@ async def _require_stored(host: Host, session_id: str, workspace: str) -> None:
 async def _scanned(host: Host, request: ReadRequest) -> HistoryScan:
     """Recent history, as far back as the item or the budget goes."""
     scan = HistoryScan(request.session_id, request.item_id)
-    while (params := scan.next_page()) is not None:
-        try:
-            scan.take(await host.query("view/page", params))
-        except MalformedPage as error:
-            raise errors.inconsistent_page(str(error)) from None
-        except MspError as error:
-            if error.kind != "pageEventTooLarge" or error.view_cursor is None:
-                raise _host_error(error) from None
-            scan.skip(error.view_cursor)
+    try:
+        await walk(scan, host)
+    except MalformedPage as error:
+        raise errors.inconsistent_page(str(error)) from None
+    except MspError as error:
+        raise _host_error(error) from None
     return scan
 
 

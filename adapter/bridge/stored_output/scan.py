@@ -1,8 +1,7 @@
-"""Looking for an item in recent history, backward and bounded. Pure: it says which page to ask for and takes the
-page.
+"""Looking through recent history, backward and bounded. Pure: a scan says which page to ask for and takes the page.
 
-Backward order makes the first event of the item its newest revision, and there the search ends: an older revision's
-reference is not the item's any more (`docs/stored-output.md`, check 8).
+Backward order makes the first event of an item its newest revision; what an older revision says is not true of it any
+more (`docs/stored-output.md`, check 8).
 """
 
 from __future__ import annotations
@@ -19,29 +18,26 @@ class MalformedPage(ValueError):
     """A page that is none; `str()` says what is wrong with it."""
 
 
-class HistoryScan:
-    """The search for one item of one session.
+class BackwardScan:
+    """The walk from the head of a session's history towards its beginning.
 
     Attributes:
-        item: its newest revision, once found.
         pages, events: how many were looked at.
         exhausted: the beginning of the history was reached.
     """
 
-    def __init__(self, session_id: str, item_id: str) -> None:
-        self.item: dict[str, Any] | None = None
+    def __init__(self, session_id: str) -> None:
         self.pages = 0
         self.events = 0
         self.exhausted = False
         self._session_id = session_id
-        self._item_id = item_id
         self._cursor: str | None = None
         self._seen: set[str] = set()
-        self._stuck = False
+        self._over = False
 
     def next_page(self) -> Params | None:
-        """The params of the `view/page` to ask for; None when the search is over."""
-        if self.item is not None or self.exhausted or self._stuck or self.pages >= HISTORY_PAGES:
+        """The params of the `view/page` to ask for; None when the walk is over."""
+        if self._over or self.pages >= HISTORY_PAGES:
             return None
         params: Params = {"sessionId": self._session_id, "direction": "backward", "limit": HISTORY_PAGE_EVENTS}
         if self._cursor is not None:
@@ -65,8 +61,8 @@ class HistoryScan:
         for event in reversed(events):
             self.events += 1
             item = self._item_of(event)
-            if item is not None:
-                self.item = item
+            if item is not None and self._visit(item):
+                self._over = True
                 return
         self._go_on(following)
 
@@ -75,11 +71,15 @@ class HistoryScan:
         self.pages += 1
         self._go_on(cursor)
 
+    def _visit(self, item: dict[str, Any]) -> bool:
+        """Look at an item of the session; True ends the walk."""
+        raise NotImplementedError
+
     def _go_on(self, following: str | None) -> None:
         if following is None:
-            self.exhausted = True
+            self.exhausted = self._over = True
         elif following in self._seen:
-            self._stuck = True
+            self._over = True
         else:
             self._seen.add(following)
             self._cursor = following
@@ -93,4 +93,36 @@ class HistoryScan:
         if not isinstance(params, dict) or params.get("sessionId") != self._session_id:
             return None
         item = params.get("item")
-        return item if isinstance(item, dict) and item.get("itemId") == self._item_id else None
+        return item if isinstance(item, dict) else None
+
+
+class HistoryScan(BackwardScan):
+    """The search for one item; `item` is its newest revision, once found."""
+
+    def __init__(self, session_id: str, item_id: str) -> None:
+        super().__init__(session_id)
+        self.item: dict[str, Any] | None = None
+        self._item_id = item_id
+
+    def _visit(self, item: dict[str, Any]) -> bool:
+        if item.get("itemId") == self._item_id:
+            self.item = item
+        return self.item is not None
+
+
+class HandleScan(BackwardScan):
+    """The search for everything that can be read of a session."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self._newest: dict[str, dict[str, Any]] = {}
+
+    def items(self) -> list[dict[str, Any]]:
+        """The newest revision of each item found, in the order of the conversation."""
+        return list(reversed(self._newest.values()))
+
+    def _visit(self, item: dict[str, Any]) -> bool:
+        item_id = item.get("itemId")
+        if isinstance(item_id, str):
+            self._newest.setdefault(item_id, item)
+        return False
