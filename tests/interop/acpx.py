@@ -31,6 +31,9 @@ OWNER_TTL: Final = "60"
 
 POLL_SECONDS: Final = 0.05
 
+SAID_CHARS: Final = 500
+"""How much of what a command said is told when it fails."""
+
 
 class Acpx:
     """Commands of acpx with the adapter as its agent. `home` and `workspace` are directories that belong to it."""
@@ -50,7 +53,7 @@ class Acpx:
         """One command in strict JSON mode, which must exit with `code`: the frames both sides sent, and nothing else
         on either stream."""
         done = self.run("--format", "json", "--json-strict", *arguments, env=env)
-        expect(done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr[-500:]}")
+        expect_code(done, code)
         expect(done.stderr == "", f"stderr is not empty: {done.stderr[-500:]}")
         transcript = Transcript.read(done.stdout)
         expect(not transcript.open_requests(), f"without an answer: {transcript.open_requests()}")
@@ -59,7 +62,7 @@ class Acpx:
     def ask(self, *arguments: str) -> Json:
         """One command about acpx itself, and the object it answers with."""
         done = self.run("--format", "json", "--json-strict", *arguments)
-        expect(done.returncode == 0, f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr[-500:]}")
+        expect_code(done)
         answer: Json = json.loads(done.stdout)
         return answer
 
@@ -67,7 +70,7 @@ class Acpx:
     def session(self, name: str) -> Iterator[str]:
         """A persistent session, closed at the end; gives the name again."""
         done = self.run("sessions", "new", "--name", name)
-        expect(done.returncode == 0 and done.stdout.strip() != "", f"no session: {done.stderr[-500:]}")
+        expect_code(done)
         with ExitStack() as closing:
             closing.callback(self.run, "sessions", "close", name)
             closing.callback(self._note_sockets)
@@ -120,6 +123,12 @@ class Prompting:
         """How it ended, and what was said."""
         self._process.communicate(timeout=COMMAND_SECONDS)
         return self._process.returncode, Transcript.read(self._path.read_text())
+
+
+def expect_code(done: Done, code: int = 0) -> None:
+    """Raise AssertionError with the last of what it said if a command exited with another code."""
+    said = (done.stderr.strip() or done.stdout.strip())[-SAID_CHARS:]
+    expect(done.returncode == code, f"exit code {done.returncode}, not {code}: {said}")
 
 
 def isolated_environment(home: Path, node_bin: Path) -> dict[str, str]:

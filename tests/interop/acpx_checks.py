@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from tests.interop.acpx import Acpx
+from tests.interop.acpx import Acpx, expect_code
 from tests.interop.checks import Check, expect, expect_equal
 from tests.interop.transcript import Transcript
 
@@ -37,14 +37,14 @@ def acpx_checks(acpx: Acpx) -> list[Check]:
 
 def answers(acpx: Acpx) -> None:
     done = acpx.run("exec", "hello world")
-    expect_equal("the exit code", done.returncode, 0)
+    expect_code(done)
     for wanted in ("You said: hello world — noted ✓", "[done] end_turn"):
         expect(wanted in done.stdout, f"{wanted!r} is not in {done.stdout!r}")
 
 
 def answers_stdin(acpx: Acpx) -> None:
     done = acpx.run("--format", "quiet", "exec", "-f", "-", stdin="from a file: grüße ✓\n")
-    expect_equal("the exit code", done.returncode, 0)
+    expect_code(done)
     expect_equal("the answer", done.stdout.strip(), "You said: from a file: grüße ✓ — noted ✓")
 
 
@@ -95,7 +95,7 @@ def denies(acpx: Acpx) -> None:
 
 def times_out(acpx: Acpx) -> None:
     done = acpx.run("--timeout", "3", "exec", "slow 60")
-    expect_equal("the exit code", done.returncode, TIMED_OUT)
+    expect_code(done, TIMED_OUT)
     expect("[done] cancelled" in done.stdout, f"the turn was not cancelled: {done.stdout!r}")
 
 
