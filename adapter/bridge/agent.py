@@ -1,21 +1,26 @@
-"""The agent an editor talks to: what it offers, how its sessions begin, and how it stops."""
+"""The agent an editor talks to: what it offers, and how it stops."""
 
 from __future__ import annotations
 
 import logging
 from typing import Final
 
+import anyio
+
 from adapter.acp import errors, params
 from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities
-from adapter.acp.workspace import require_directory
 from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.mcp import session_config
+from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.outcomes import client_error
-from adapter.bridge.session import Conversation
-from adapter.msp.errors import HostGone, MspError
+from adapter.bridge.sessions import Sessions
+from adapter.bridge.stored_output.negotiation import negotiate
+from adapter.bridge.stored_output.read_host import ReadHost
+from adapter.bridge.stored_output.reader import OutputReader
+from adapter.msp.errors import HostGone
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, Work
+from host_probe import VersionCache
 
 log = logging.getLogger("adapter.bridge")
 
@@ -31,32 +36,48 @@ STOP_GRACE: Final = 1.0
 class MuseAgent:
     """One client's agent (`adapter.acp.agent.AgentProtocol`)."""
 
-    capabilities: Final = AgentCapabilities()
+    capabilities: Final = AgentCapabilities(load_session=True, resume_session=True, close_session=True)
 
-    def __init__(self, version: str, background: Background) -> None:
+    def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
         self._version = version
+        self._choice = choice
+        self._cache = cache
         self._background = background
-        self._conversations: dict[str, Conversation] = {}
+        self._settled_output = False
 
-    def connect(self, peer: Peer, hosts: ExecutionHosts) -> None:
-        """Whom to speak to on either side; once, before the first request."""
+    def connect(self, peer: Peer) -> None:
+        """Whom to speak to; once, before the first request."""
+        choice, background = self._choice, self._background
         self._peer = peer
-        self._hosts = hosts
+        self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
+        self._sessions = Sessions(self._hosts, peer, background, lambda session_id: self.reader.end_session(session_id))
+        read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
+        self.reader = OutputReader(read_host, choice.startup_timeout, self._sessions, background)
 
-    async def initialize(self, params: params.Initialize, call: Call) -> Params:
+    async def initialize(self, asked: params.Initialize, call: Call) -> Params:
         """Answered without waiting for any host; the first one starts meanwhile (`acp.md §2`)."""
-        log.info("client: %s %s", params.client.client_name, params.client.client_version)
+        log.info("client: %s %s", asked.client.client_name, asked.client.client_version)
         self._hosts.begin()
-        return {
+        if not self._settled_output:
+            # Once: what was settled holds for the connection, also if the client initializes again.
+            self.reader.negotiation = await negotiate(asked.client.stored_output, self._choice, self._cache)
+            self._sessions.output_offered = self.reader.negotiation.offered
+            self._settled_output = True
+        meta = self.reader.negotiation.meta()
+        result: Params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "agentCapabilities": self.capabilities.wire(),
+            "agentCapabilities": self.capabilities.wire(meta),
             "agentInfo": {"name": "muse-adapter", "title": "Muse Code", "version": self._version},
-            "authMethods": _auth_methods(params.client),
+            "authMethods": _auth_methods(asked.client),
         }
+        if meta is not None:
+            # Clients in the field look in either place.
+            result["_meta"] = meta
+        return result
 
-    async def authenticate(self, params: params.Authenticate, call: Call) -> Params:
+    async def authenticate(self, asked: params.Authenticate, call: Call) -> Params:
         """There is nothing to do but to see whether a host is there: Muse keeps its own login."""
-        if params.method_id != LOGIN_METHOD:
+        if asked.method_id != LOGIN_METHOD:
             raise errors.invalid_params("methodId", "is not a login this agent can run")
         try:
             await self._hosts.host()
@@ -64,46 +85,48 @@ class MuseAgent:
             raise client_error(error) from None
         return {}
 
-    async def new_session(self, params: params.NewSession, call: Call) -> Params:
-        """Start a session in a directory. The client's spelling of the directory is kept."""
-        require_directory(params.cwd)
-        try:
-            host = await self._hosts.host()
-            async with host.opening():
-                request: Params = {"workspaceRoot": params.cwd}
-                config = session_config(params.mcp_servers, (await host.ready()).granted)
-                if config:
-                    request["config"] = config
-                trace = params.trace.wire() if params.trace else None
-                result = await host.command("session/start", request, trace=trace)
-                session = result.get("session")
-                session_id = session.get("sessionId") if isinstance(session, dict) else None
-                if not isinstance(session_id, str):
-                    raise errors.host_error("malformedResult", "The host did not name the session")
-                conversation = Conversation(session_id, params.cwd, host, self._hosts, self._peer, self._background)
-                self._conversations[session_id] = conversation
-                conversation.listen()
-        except (MspError, HostGone) as error:
-            raise client_error(error) from None
-        return {"sessionId": session_id}
+    async def new_session(self, asked: params.NewSession, call: Call) -> Params:
+        """Start a session in a folder."""
+        return {"sessionId": await self._sessions.start(asked)}
 
-    def admit_prompt(self, params: params.Prompt, call: Call) -> Work:
+    async def load_session(self, asked: params.StoredSession, call: Call) -> Params:
+        """Open a stored session and show all of it, then answer."""
+        await self._sessions.open_stored(asked, replay=True)
+        return {}
+
+    async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
+        """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
+        conversation = await self._sessions.open_stored(asked, replay=False)
+        if self._sessions.output_offered:
+            self._background.start(conversation.restore_handles)
+        return {}
+
+    async def close_session(self, asked: params.CloseSession, call: Call) -> Params:
+        """End a session on this connection; it stays stored."""
+        await self._sessions.close(asked.session_id)
+        return {}
+
+    def admit_prompt(self, asked: params.Prompt, call: Call) -> Work:
         """Put a prompt in its session's line."""
-        conversation = self._conversations.get(params.session_id)
-        if conversation is None:
-            raise errors.session_unknown(params.session_id)
-        return conversation.admit(params.blocks, params.trace, call)
+        return self._sessions.get(asked.session_id).admit(asked.blocks, asked.trace, call)
 
-    def cancel(self, params: params.Cancel) -> None:
+    def cancel(self, asked: params.Cancel) -> None:
         """Stop what a session does; an unknown one does nothing."""
-        conversation = self._conversations.get(params.session_id)
-        if conversation is not None:
-            conversation.cancel()
+        for conversation in self._sessions.all_open():
+            if conversation.session_id == asked.session_id:
+                conversation.cancel()
 
     def client_gone(self) -> None:
         """The client sends nothing any more: end what runs, so that everything is answered soon."""
-        for conversation in self._conversations.values():
+        self.reader.stop()
+        for conversation in self._sessions.all_open():
             conversation.cancel(STOP_GRACE)
+
+    async def close(self) -> None:
+        """End every host and wait until they are gone."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._hosts.close)
+            tasks.start_soon(self.reader.close)
 
 
 def _auth_methods(client: ClientCapabilities) -> list[Params]:

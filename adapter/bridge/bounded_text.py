@@ -10,6 +10,9 @@ import msgspec
 CARD_TEXT_BYTES: Final = 48 * 1024
 """UTF-8 bytes of tool text on a card (`stored-output.md`, what every client sees of truncation)."""
 
+NOTICE_BYTES: Final = 2 * 1024
+"""Room kept for what is said about a cut: a session id and an item id may be long."""
+
 _FENCE: Final = "```"
 
 
@@ -33,22 +36,26 @@ class BoundedText(msgspec.Struct, frozen=True):
 
 
 def bound_text(text: str, limit: int = CARD_TEXT_BYTES) -> BoundedText:
-    """The ends of `text` that fit `limit` bytes, two thirds of them from its beginning."""
+    """`text` if it has at most `limit` bytes, else its ends, two thirds from its beginning: together they and
+    `NOTICE_BYTES` of words about the cut fit `limit`."""
     if len(text) * 4 <= limit:
-        size = len(text.encode())
+        size = len(text.encode("utf-8", "replace"))
         return BoundedText(text, "", size, 0, size)
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return BoundedText(text, "", len(data), 0, len(data))
-    head = data[: limit * 2 // 3].decode("utf-8", "ignore")
-    tail = data[len(data) - limit // 3 :].decode("utf-8", "ignore")
+    room = max(limit - NOTICE_BYTES, 3)
+    head = data[: room * 2 // 3].decode("utf-8", "ignore")
+    tail = data[len(data) - room // 3 :].decode("utf-8", "ignore")
     return BoundedText(head, tail, len(head.encode()), len(tail.encode()), len(data))
 
 
+def close_fence(text: str) -> str:
+    """`text` with a code fence that a cut left open closed again."""
+    return f"{text.rstrip()}\n{_FENCE}" if text.count(_FENCE) % 2 else text
+
+
 def with_notice(bounded: BoundedText, notice: str) -> str:
-    """The two ends with `notice` on a line of its own between them; a code fence the cut leaves open is closed."""
-    head = bounded.head
-    if head.count(_FENCE) % 2:
-        head += f"\n{_FENCE}"
-    parts = [head, notice, bounded.tail] if bounded.tail else [head, notice]
+    """The two ends with `notice` on a line of its own between them."""
+    parts = [close_fence(bounded.head), notice, *([bounded.tail] if bounded.tail else [])]
     return "\n".join(part.strip("\n") for part in parts)

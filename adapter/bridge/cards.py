@@ -12,8 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
-from adapter.acp.text import fenced, one_line
+from adapter.acp.text import one_line
+from adapter.acp.tool_content import text_content
 from adapter.bridge.bounded_text import bound_text, with_notice
+from adapter.bridge.card_text import TRUNCATED_KEY, card_text, described
+from adapter.bridge.stored_output.references import card_meta
 from adapter.msp.items import ItemState
 from adapter.wire.framing import decode_json
 
@@ -55,23 +58,36 @@ RAW_INPUT_BYTES: Final = 64 * 1024
 """
 
 
+class CardStyle(msgspec.Struct, frozen=True):
+    """What the cards of one session depend on beside their items: what relative paths start from, and whether the
+    client may read stored output."""
+
+    session_id: str
+    workspace: str
+    output_offered: bool = False
+
+
 class Card(msgspec.Struct, frozen=True):
-    """The members of a `tool_call`; `text` None means there is no content to show."""
+    """The members of a `tool_call`; None means there is nothing to say."""
 
     title: str
     kind: str
     status: str
     text: str | None
     raw_input: Any
+    raw_output: Any
     locations: tuple[str, ...]
+    meta: dict[str, Any]
 
     def members(self) -> dict[str, Any]:
-        """The ACP members, without those that say nothing."""
+        """The ACP members, without `_meta` and those that say nothing."""
         members: dict[str, Any] = {"title": self.title, "kind": self.kind, "status": self.status}
         if self.text is not None:
-            members["content"] = [{"type": "content", "content": {"type": "text", "text": self.text}}]
+            members["content"] = [text_content(self.text)]
         if self.raw_input is not None:
             members["rawInput"] = self.raw_input
+        if self.raw_output is not None:
+            members["rawOutput"] = self.raw_output
         if self.locations:
             members["locations"] = [{"path": path} for path in self.locations]
         return members
@@ -83,22 +99,43 @@ def is_card(item: ItemState) -> bool:
 
 
 def outlives_turn(item: ItemState) -> bool:
-    """Whether the item goes on by itself when its turn is over (`msp.md §13.1`)."""
+    """Whether the item goes on by itself when its turn is over, or has none (`msp.md §13.1, §13.2`)."""
+    if item.kind == "userShell":
+        return item.turn_id is None
     return item.kind in {"subagent", "workflow"} or item.raw.get("background") is True
 
 
-def card_of(item: ItemState, workspace: str) -> Card:
-    """The card of an item as it is now; `workspace` is what relative paths in its arguments start from."""
+def card_of(item: ItemState, style: CardStyle) -> Card:
+    """The card of an item as it is now."""
     raw = item.raw
     arguments = _arguments(raw)
+    kind = _kind(item)
+    shown = card_text(item, style.session_id, is_command=kind == "execute", output_offered=style.output_offered)
+    meta = card_meta(style.session_id, item.item_id, raw) if style.output_offered else {}
+    if shown.truncated is not None:
+        meta[TRUNCATED_KEY] = shown.truncated
     return Card(
         title=_title(item, arguments),
-        kind=_kind(item),
+        kind=kind,
         status=_STATUS.get(item.status, "failed"),
-        text=_text(item),
+        text=shown.text,
         raw_input=bounded_input(raw.get("args"), arguments),
-        locations=_locations(arguments, workspace),
+        raw_output=shown.raw_output,
+        locations=_locations(arguments, style.workspace),
+        meta=meta,
     )
+
+
+def user_text(item: ItemState) -> str:
+    """What the user wrote, as shown in a replayed conversation; attachments are described, their bytes are not
+    stored."""
+    raw = item.raw
+    text = raw.get("displayText") or raw.get("text")
+    attachments = raw.get("attachments")
+    lines = [text] if isinstance(text, str) and text else []
+    if isinstance(attachments, list):
+        lines += [described(entry) for entry in attachments if isinstance(entry, dict)]
+    return "\n".join(lines)
 
 
 def output_text(item: ItemState) -> str:
@@ -151,45 +188,6 @@ def _kind(item: ItemState) -> str:
     if isinstance(tool, str):
         return tool_kind(tool)
     return _ITEM_KINDS.get(item.kind, "other")
-
-
-def _text(item: ItemState) -> str | None:
-    raw = item.raw
-    output = output_text(item)
-    notes = [note for note in (_failure(item), _children(raw)) if note]
-    if not output:
-        return "\n".join(notes) if notes else None
-    bounded = bound_text(output)
-    if bounded.truncated:
-        shown = bounded.head_bytes + bounded.tail_bytes
-        output = with_notice(bounded, f"[muse-adapter shows {shown} of {bounded.total_bytes} bytes here]")
-    if raw.get("truncated") is True:
-        notes.append(_host_notice(raw, bounded.total_bytes))
-    if _kind(item) == "execute":
-        output = fenced(output)
-    return "\n".join([output, *notes])
-
-
-def _host_notice(raw: dict[str, Any], shown: int) -> str:
-    """The host kept more than it shows."""
-    reference = raw.get("outputRef")
-    total = reference.get("byteLen") if isinstance(reference, dict) else None
-    if type(total) is int:
-        return f"[the Muse host shows {shown} of {total} bytes; it keeps the whole output]"
-    return f"[the Muse host shows {shown} bytes of a longer output]"
-
-
-def _failure(item: ItemState) -> str | None:
-    if item.is_open or item.status == "completed":
-        return None
-    reason = item.raw.get("failureReason")
-    return f"{item.status}: {one_line(reason, 1000)}" if isinstance(reason, str) and reason else item.status
-
-
-def _children(raw: dict[str, Any]) -> str | None:
-    result = raw.get("result")
-    summary = result.get("summary") if isinstance(result, dict) else raw.get("finalSummary")
-    return summary if isinstance(summary, str) and summary else None
 
 
 def bounded_input(text: Any, arguments: Any, limit: int = RAW_INPUT_BYTES) -> Any:

@@ -8,12 +8,15 @@ from typing import Final
 
 import msgspec
 
-from adapter.hosts.select import stand_in_command
+from adapter.hosts.select import STAND_INS, stand_in_command
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.msp.host import HostStartError
 from adapter.msp.process import CLOSE_GRACE
 from adapter.wire.framing import MSP_FRAME_CAP
-from host_probe import NotFound, find_muse
+from host_probe import NotFound, VersionCache, default_directory, find_muse
+
+READ_HOST_IDLE: Final = 30.0
+"""Seconds a host for reading stored output is kept after a read: reads come in rows."""
 
 WITHOUT_MUSE: Final = "To try the adapter without Muse: --muse simulated."
 
@@ -28,6 +31,14 @@ class HostChoice(msgspec.Struct, frozen=True):
     startup_timeout: float = STARTUP_TIMEOUT
     close_grace: float = CLOSE_GRACE
     frame_cap: int = MSP_FRAME_CAP
+    read_host_idle: float = READ_HOST_IDLE
+
+
+def version_cache(choice: HostChoice) -> VersionCache | None:
+    """Where versions are remembered; nowhere for stand-ins, whose version is not a property of the file that runs."""
+    if choice.muse and choice.muse.partition(":")[0] in STAND_INS:
+        return None
+    return VersionCache(default_directory(choice.environ, choice.home))
 
 
 def resolve_muse(choice: HostChoice) -> Sequence[str]:

@@ -1,7 +1,8 @@
 """What the client is shown of a session: its changes as `session/update` notifications, in order and at once.
 
 Text goes out as it comes; a card goes out when its item appears and afterwards only with what has changed about it. A
-card that has been shown as ended is never touched again, whatever the host still says about the item (`acp.md §7`).
+card that has been shown as ended keeps what it shows, whatever the host still says about the item (`acp.md §7`); only
+the handles to its stored output follow the host.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adapter.acp import updates
-from adapter.bridge.cards import Card, card_of, is_card, outlives_turn, output_text
+from adapter.bridge.card_text import TRUNCATED_KEY
+from adapter.bridge.cards import Card, CardStyle, card_of, is_card, outlives_turn, output_text, user_text
+from adapter.bridge.stored_output.contract import KEY as OUTPUT_KEY
+from adapter.bridge.stored_output.references import card_meta
 from adapter.msp.changes import Change, ItemChanged, TextAppended
 from adapter.msp.items import ItemState
 from adapter.wire.peer import Peer
@@ -37,11 +41,12 @@ never sent more than about twice its output, although ACP can only replace its t
 class _Shown:
     """What the client has been told about a card."""
 
-    __slots__ = ("ended", "item", "members", "next_draw", "waits")
+    __slots__ = ("ended", "item", "members", "meta", "next_draw", "waits")
 
-    def __init__(self, item: ItemState, members: dict[str, Any]) -> None:
+    def __init__(self, item: ItemState, members: dict[str, Any], meta: dict[str, Any]) -> None:
         self.item = item
         self.members = members
+        self.meta = meta
         self.ended = members.get("status") in {"completed", "failed"}
         self.next_draw = 0
         self.waits = False
@@ -50,15 +55,17 @@ class _Shown:
 class Projection:
     """The outgoing view of one session."""
 
-    def __init__(self, session_id: str, workspace: str, peer: Peer) -> None:
-        self.session_id = session_id
+    def __init__(self, style: CardStyle, peer: Peer) -> None:
+        self.session_id = style.session_id
         self.in_turn = False
         """Whether a prompt is being answered; message text outside of one is not shown (`fault-cases.md H5`)."""
-        self._workspace = workspace
+        self.replaying = False
+        """Whether stored history is being shown: then the user's own messages are part of it."""
+        self._style = style
         self._peer = peer
         self._cards: OrderedDict[str, _Shown] = OrderedDict()
         self._ended_turns: OrderedDict[str, None] = OrderedDict()
-        self._silenced: set[str] = set()
+        self._silenced: OrderedDict[str, None] = OrderedDict()
         self._thought: tuple[str, str] | None = None
         self._unshown: str | None = None
         self._show: dict[type, Callable[[Any], None]] = {TextAppended: self._text, ItemChanged: self._item}
@@ -72,20 +79,20 @@ class Projection:
     def silence(self, turn_id: str) -> None:
         """Show nothing of this turn from now on: its prompt has been answered without it."""
         self.close_turn(turn_id)
-        self._silenced.add(turn_id)
+        _keep(self._silenced, turn_id)
 
     def is_silenced(self, turn_id: Any) -> bool:
         """Whether nothing of this turn is shown any more."""
         return turn_id in self._silenced
 
     def close_turn(self, turn_id: str | None) -> None:
-        """End the cards of a turn that did not end with it, except those that go on; None means every card there is."""
+        """End the cards of a turn that did not end with it, except those that go on, and those that name no turn; None
+        means every card there is."""
         if turn_id is not None:
-            self._ended_turns[turn_id] = None
-            if len(self._ended_turns) > REMEMBERED_TURNS:
-                self._ended_turns.popitem(last=False)
+            _keep(self._ended_turns, turn_id)
         for item_id, shown in list(self._cards.items()):
-            goes_on = turn_id is not None and (shown.item.turn_id != turn_id or outlives_turn(shown.item))
+            elsewhere = shown.item.turn_id not in (turn_id, None)
+            goes_on = turn_id is not None and (elsewhere or outlives_turn(shown.item))
             if not shown.ended and not goes_on:
                 shown.ended = True
                 self._send(updates.tool_call_update(self.session_id, item_id, status="failed"))
@@ -97,7 +104,7 @@ class Projection:
             item = ItemState(item_id)
             item.turn_id = turn_id
             members = {**fields, "status": "pending"}
-            shown = _Shown(item, members)
+            shown = _Shown(item, members, {})
             self._remember(item_id, shown)
             self._send(updates.tool_call(self.session_id, item_id, **_arguments(members)))
         elif not shown.ended and shown.members.get("status") != "pending":
@@ -111,6 +118,22 @@ class Projection:
         if shown is not None:
             shown.waits = False
 
+    def restore(self, raw: dict[str, Any]) -> None:
+        """Tell what can be read of an item whose card is not shown again."""
+        item_id = raw["itemId"]
+        meta = card_meta(self.session_id, item_id, raw)
+        if meta and item_id not in self._cards:
+            item = ItemState(item_id)
+            item.raw = raw
+            self._remember(item_id, _Shown(item, {"status": "completed"}, meta))
+            self._send(updates.tool_call_update(self.session_id, item_id, meta=meta))
+
+    def history_incomplete(self, events: int) -> None:
+        """Tell a client that reads stored output that some of it may not have been announced."""
+        if self._style.output_offered:
+            meta = {OUTPUT_KEY: {"historyIncomplete": True, "eventsScanned": events}}
+            self._send(updates.session_info(self.session_id, meta=meta))
+
     def _text(self, change: TextAppended) -> None:
         item = change.item
         if item.turn_id in self._silenced:
@@ -123,7 +146,7 @@ class Projection:
             self._output(item)
 
     def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str) -> None:
-        if not self.in_turn or item.turn_id in self._ended_turns:
+        if not self.replaying and (not self.in_turn or item.turn_id in self._ended_turns):
             if item.item_id != self._unshown:
                 # Once an item: a line for each delta could fill a disk (`fault-cases.md E5`).
                 self._unshown = item.item_id
@@ -145,36 +168,43 @@ class Projection:
         length = len(output_text(item))
         if length >= shown.next_draw:
             shown.next_draw = max(2 * length, FIRST_OUTPUT_STEP)
-            self._update(shown, card_of(item, self._workspace))
+            self._update(shown, card_of(item, self._style))
 
     def _item(self, change: ItemChanged) -> None:
         item = change.item
+        if self.replaying and item.kind == "userMessage":
+            self._chunk("user_message_chunk", item, user_text(item))
         if item.turn_id in self._silenced or not is_card(item):
             return
         shown = self._cards.get(item.item_id)
         if shown is None and item.turn_id in self._ended_turns and not outlives_turn(item):
             return
-        card = card_of(item, self._workspace)
+        card = card_of(item, self._style)
         if shown is None:
             members = card.members()
-            self._remember(item.item_id, _Shown(item, members))
+            self._remember(item.item_id, _Shown(item, members, card.meta))
             tool = item.raw.get("tool")
             name = tool if isinstance(tool, str) and tool else None
-            self._send(updates.tool_call(self.session_id, item.item_id, name=name, **_arguments(members)))
-        elif not shown.ended:
+            meta = card.meta or None
+            self._send(updates.tool_call(self.session_id, item.item_id, name=name, meta=meta, **_arguments(members)))
+        else:
             shown.item = item
             self._update(shown, card)
 
     def _update(self, shown: _Shown, card: Card) -> None:
-        members = card.members()
-        if shown.waits and members["status"] == "in_progress":
-            members["status"] = "pending"
-        changed = {name: value for name, value in members.items() if shown.members.get(name) != value}
-        if not changed:
-            return
-        shown.members |= changed
-        shown.ended = members["status"] in {"completed", "failed"}
-        self._send(updates.tool_call_update(self.session_id, shown.item.item_id, **_arguments(changed)))
+        changed: dict[str, Any] = {}
+        meta = _changed_meta(shown.meta, card.meta, only_handles=shown.ended)
+        if not shown.ended:
+            members = card.members()
+            if shown.waits and members["status"] == "in_progress":
+                members["status"] = "pending"
+            changed = {name: value for name, value in members.items() if shown.members.get(name) != value}
+            shown.members |= changed
+            shown.ended = members["status"] in {"completed", "failed"}
+        if changed or meta:
+            shown.meta = {name: value for name, value in (shown.meta | meta).items() if value is not None}
+            arguments = _arguments(changed)
+            self._send(updates.tool_call_update(self.session_id, shown.item.item_id, meta=meta or None, **arguments))
 
     def _remember(self, item_id: str, shown: _Shown) -> None:
         self._cards[item_id] = shown
@@ -185,6 +215,19 @@ class Projection:
 
     def _send(self, params: dict[str, Any]) -> None:
         self._peer.notify(updates.METHOD, params)
+
+
+def _changed_meta(before: dict[str, Any], now: dict[str, Any], *, only_handles: bool) -> dict[str, Any]:
+    """What has to be said about `_meta`: new and changed members, and null for those that are gone."""
+    changed = {name: value for name, value in now.items() if before.get(name) != value}
+    changed |= {name: None for name in before if name not in now}
+    return {name: value for name, value in changed.items() if not only_handles or name != TRUNCATED_KEY}
+
+
+def _keep(turns: OrderedDict[str, None], turn_id: str) -> None:
+    turns[turn_id] = None
+    if len(turns) > REMEMBERED_TURNS:
+        turns.popitem(last=False)
 
 
 def _arguments(members: dict[str, Any]) -> dict[str, Any]:

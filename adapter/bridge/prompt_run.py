@@ -27,6 +27,8 @@ class PromptRun:
         """Around the wait for its turn in line and for a host; cancelling it means that nothing is sent."""
         self.named = anyio.Event()
         self.settled = anyio.Event()
+        self.answered = anyio.Event()
+        """The work of the prompt is over; its answer is on its way."""
         self._outcome: TurnOutcome | RpcError | None = None
 
     def name(self, turn_id: str) -> None:

@@ -11,18 +11,22 @@ import anyio
 from adapter.acp import errors
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
+from adapter.bridge.cards import CardStyle
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.projection import Projection
 from adapter.bridge.prompt_input import input_parts
 from adapter.bridge.prompt_run import PromptRun
+from adapter.bridge.stored_output.scan import HandleScan, MalformedPage
+from adapter.bridge.stored_output.walk import walk
 from adapter.msp.changes import (
     ApprovalOpened,
     ApprovalResolved,
     ApprovalUpdated,
     Change,
     InputOpened,
+    ItemChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -44,21 +48,22 @@ class Conversation:
     """Prompts of one session run one after the other, each answered once; a cancel reaches those that are there when
     it is read."""
 
-    def __init__(
-        self, session_id: str, cwd: str, host: Host, hosts: ExecutionHosts, peer: Peer, background: Background
-    ) -> None:
-        self.session_id = session_id
+    def __init__(self, style: CardStyle, host: Host, hosts: ExecutionHosts, peer: Peer, background: Background) -> None:
+        self.session_id = style.session_id
+        self.workspace = style.workspace
         self._hosts = hosts
+        self._peer = peer
         self._background = background
-        self._projection = Projection(session_id, cwd, peer)
-        self._session = Session(host, session_id, self._changed, background)
+        self._projection = Projection(style, peer)
+        self._session = Session(host, style.session_id, self._changed, background)
         self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel, self._is_stopped)
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
         self._on_change: dict[type, Callable[[Any], None]] = {
-            TurnStarted: self._turn_started,
+            TurnStarted: lambda change: self._name_run(change.command_id, change.turn_id),
             TurnEnded: self._turn_ended,
+            ItemChanged: self._item_changed,
             ApprovalOpened: lambda change: self._dialogs.ask(change.params),
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
             ApprovalResolved: self._approval_resolved,
@@ -69,6 +74,51 @@ class Conversation:
         """Take in the session's events from now on, those that were kept for it first."""
         self._session.host.listen(self.session_id, self._session.receive)
         self._background.start(self._watch_host, self._session.host)
+
+    async def replay(self) -> None:
+        """Show the whole stored conversation, in order (`acp.md §4`, load); before `listen`.
+
+        Raises:
+            MspError, HostGone: the host did not give it.
+        """
+        history = self._session.history()
+        self._projection.replaying = True
+        try:
+            async for changes in history.pages():
+                for change in changes:
+                    self._projection.show(change)
+                await self._peer.writable()
+        finally:
+            self._projection.replaying = False
+        if not self._session.fold.turns.running:
+            self._projection.close_turn(None)
+        if not history.complete:
+            self._projection.history_incomplete(history.events)
+
+    async def restore_handles(self) -> None:
+        """Tell what stored output can be read of a conversation that is not shown again (`docs/stored-output.md`)."""
+        scan = HandleScan(self.session_id)
+        try:
+            await walk(scan, self._session.host)
+        except (MspError, HostGone, MalformedPage) as error:
+            log.warning("the session's history could not be read for stored output: %s", error)
+        for item in scan.items():
+            self._projection.restore(item)
+        if not scan.exhausted:
+            self._projection.history_incomplete(scan.events)
+
+    async def close(self) -> None:
+        """Stop what runs, answer it, and let the host forget the session; it stays stored."""
+        self.cancel()
+        while self._runs:
+            await self._runs[0].answered.wait()
+        self._session.host.unlisten(self.session_id)
+        await self._session.leave()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt is waiting or being answered."""
+        return bool(self._runs)
 
     # -- prompts
 
@@ -98,6 +148,7 @@ class Conversation:
             return run.answer()
         finally:
             self._runs.remove(run)
+            run.answered.set()
             if not self._runs:
                 self._projection.in_turn = False
 
@@ -128,9 +179,9 @@ class Conversation:
         run.name(turn_id)
         outcome = self._session.fold.turns.outcome(turn_id)
         if outcome is not None:
-            self._end_turn(run, turn_id)
+            self._end_turn(run)
             run.settle(outcome)
-        elif run.settled.is_set():
+        elif run.cancelled and run.settled.is_set():
             # It was stopped and given up before it had a name.
             self._projection.silence(turn_id)
             await self._interrupt(run)
@@ -181,21 +232,29 @@ class Conversation:
         else:
             self._projection.show(change)
 
-    def _turn_started(self, change: TurnStarted) -> None:
+    def _item_changed(self, change: ItemChanged) -> None:
+        """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""
+        item = change.item
+        if item.kind == "userMessage" and item.turn_id is not None:
+            self._name_run(item.raw.get("commandId"), item.turn_id)
+        self._projection.show(change)
+
+    def _name_run(self, command_id: Any, turn_id: str) -> None:
         for run in self._runs:
-            if run.command_id == change.command_id:
-                run.name(change.turn_id)
+            if run.command_id == command_id:
+                run.name(turn_id)
 
     def _turn_ended(self, change: TurnEnded) -> None:
         for run in self._runs:
             if change.turn_id in run.turn_ids:
-                self._end_turn(run, change.turn_id)
+                self._end_turn(run)
                 run.settle(change.outcome)
 
-    def _end_turn(self, run: PromptRun, turn_id: str) -> None:
+    def _end_turn(self, run: PromptRun) -> None:
         """What has to be on the wire before the prompt is answered."""
         self._dialogs.withdraw_all()
-        self._projection.close_turn(turn_id)
+        for turn_id in sorted(run.turn_ids):
+            self._projection.close_turn(turn_id)
 
     def _approval_resolved(self, change: ApprovalResolved) -> None:
         approval_id, item_id = change.params.get("approvalId"), change.params.get("itemId")

@@ -6,6 +6,7 @@ import argparse
 from typing import Final
 
 from adapter import __version__
+from adapter.bridge.host_choice import READ_HOST_IDLE
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
@@ -40,6 +41,13 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
         metavar="S",
         help="seconds a host may take to become ready (default: %(default)g)",
     )
+    parser.add_argument(
+        "--read-host-idle",
+        type=_idle_seconds,
+        default=READ_HOST_IDLE,
+        metavar="S",
+        help="seconds a host that reads stored output is kept after a read; 0: one a read (default: %(default)g)",
+    )
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="warning")
     parser.add_argument(
         "--acp-frame-cap",
@@ -69,6 +77,13 @@ def _seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError("must be a positive number of seconds")
+    return value
+
+
+def _idle_seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError("must be a number of seconds, not below 0")
     return value
 
 

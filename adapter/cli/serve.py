@@ -15,14 +15,13 @@ import anyio
 from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.host_choice import HostChoice, version_cache
+from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
 from adapter.cli.logs import log_to_stderr
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
 from adapter.wire.pipes import FdReader, FdWriter
-from host_probe import VersionCache, default_directory
 
 log = logging.getLogger("adapter.acp")
 
@@ -46,14 +45,13 @@ def serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> 
 
 
 async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
-    environ = dict(os.environ)
-    home = Path.home()
     choice = HostChoice(
-        environ=environ,
-        home=home,
+        environ=dict(os.environ),
+        home=Path.home(),
         muse=arguments.muse,
         startup_timeout=arguments.startup_timeout,
         frame_cap=arguments.msp_frame_cap,
+        read_host_idle=arguments.read_host_idle,
     )
     options = PeerOptions(
         name="client",
@@ -64,14 +62,13 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
     )
     async with anyio.create_task_group() as tasks:
         background = Background(tasks, log)
-        agent = MuseAgent(__version__, background)
-        peer = Peer(reader, writer, AgentDispatcher(agent, agent.capabilities), options)
-        cache = VersionCache(default_directory(environ, home))
-        hosts = ExecutionHosts(choice, __version__, background, peer.writable, cache)
-        agent.connect(peer, hosts)
+        agent = MuseAgent(__version__, choice, version_cache(choice), background)
+        extensions = {READ_OUTPUT: lambda call: agent.reader.begin(call)}
+        peer = Peer(reader, writer, AgentDispatcher(agent, agent.capabilities, extensions), options)
+        agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)
-        await hosts.close()
+        await agent.close()
         tasks.cancel_scope.cancel()
     return EXIT_BROKEN_PIPE if peer.ended == "broken" else EXIT_OK
 

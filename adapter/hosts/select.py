@@ -8,6 +8,9 @@ import sys
 _PYTHON = (sys.executable, "-P", "-m")
 
 
+STAND_INS = frozenset({"simulated", "recorded"})
+
+
 def stand_in_command(spec: str) -> list[str] | None:
     """The command line that stands in for the `muse` executable, or None if `spec` names no stand-in.
 

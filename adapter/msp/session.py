@@ -9,6 +9,7 @@ from typing import Any
 from adapter.msp.changes import Change
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.fold import SessionFold
+from adapter.msp.history import History
 from adapter.msp.host import Host
 from adapter.msp.view import SessionView
 from adapter.wire.background import Background
@@ -67,6 +68,21 @@ class Session:
     def _tell(self, changes: Sequence[Change]) -> None:
         for change in changes:
             self._on_change(change)
+
+    def history(self) -> History:
+        """The session's stored events, to be read from the beginning."""
+        return History(self.host, self.fold)
+
+    async def leave(self) -> None:
+        """Stop the events, and let the host unload the session where it can; a failure is only logged."""
+        try:
+            await self.host.query("view/unsubscribe", {"sessionId": self.session_id})
+            await self.host.command("session/leave", {"sessionId": self.session_id})
+        except MspError as error:
+            if error.kind != "methodNotFound":
+                log.warning("the host did not let go of a session: %s", error)
+        except HostGone:
+            pass
 
     # -- commands
 

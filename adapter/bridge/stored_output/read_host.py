@@ -13,16 +13,13 @@ from typing import Final
 
 import anyio
 
-from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.bridge.host_choice import READ_HOST_IDLE, HostChoice, resolve_muse
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from adapter.wire.background import Background
 from host_probe import serve_flags
 
 log = logging.getLogger("adapter.output")
-
-IDLE_SECONDS: Final = 30.0
-"""How long a read host is kept after the last read, unless the user says otherwise: reads come in rows."""
 
 READ_ONLY_FLAGS: Final = ("--disable-write", "--disable-shell")
 
@@ -34,7 +31,7 @@ class ReadHost:
     """
 
     def __init__(
-        self, choice: HostChoice, client_version: str, background: Background, idle_seconds: float = IDLE_SECONDS
+        self, choice: HostChoice, client_version: str, background: Background, idle_seconds: float = READ_HOST_IDLE
     ) -> None:
         self._choice = choice
         self._client_version = client_version

@@ -1,0 +1,127 @@
+"""The text of a card, cut to size, with the truth about what is missing and what to do next. Pure.
+
+Who cut it, how much is shown of how much, and where the rest can be had stand in the text, for people, and in
+`_meta["muse/truncated"]`, for programs (`docs/stored-output.md`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from adapter.acp.text import fenced, one_line
+from adapter.bridge.bounded_text import BoundedText, bound_text, close_fence
+from adapter.bridge.stored_output.contract import METHOD
+from adapter.bridge.stored_output.references import AVAILABLE, OUTPUT_MEMBER, OutputRef, read_reference
+from adapter.msp.items import ItemState
+from adapter.wire.framing import decode_json
+
+TRUNCATED_KEY: Final = "muse/truncated"
+
+STRUCTURED_TOOLS: Final = frozenset({"bash", "shell"})
+"""Tools whose result may be a JSON object with the text in `output`."""
+
+
+class CardText(msgspec.Struct, frozen=True):
+    """`text` is None when there is nothing to show, `truncated` unless something is missing; `raw_output` is a
+    structured result without its text."""
+
+    text: str | None
+    truncated: dict[str, Any] | None = None
+    raw_output: Any = None
+
+
+def card_text(item: ItemState, session_id: str, *, is_command: bool, output_offered: bool) -> CardText:
+    """What the card of `item` says. `is_command`: its output is shown as a code block. `output_offered`: the client may
+    read stored output by itself."""
+    raw = item.raw
+    output, structured = _structured(item)
+    notes = [*_rich_content(raw), *(note for note in (_failure(item), _summary(raw)) if note)]
+    if not output:
+        return CardText("\n".join(notes) or None, None, structured)
+    bounded = bound_text(output)
+    host_cut = raw.get("truncated") is True
+    show = fenced if is_command else close_fence
+    if not bounded.truncated and not host_cut:
+        return CardText("\n".join([fenced(output) if is_command else output, *notes]), None, structured)
+    reference = read_reference(raw.get(OUTPUT_MEMBER))
+    total = bounded.total_bytes if not host_cut else reference.byte_len if reference else None
+    notice = _notice(bounded, total, _advice(item, session_id, bounded, reference, output_offered))
+    pieces = [show(bounded.head), notice, *([show(bounded.tail)] if bounded.tail else []), *notes]
+    return CardText("\n".join(pieces), _facts(bounded, total), structured)
+
+
+def _structured(item: ItemState) -> tuple[str, Any]:
+    """The text a tool printed, taken out of its structured result if it is one; parsed before anything is added to
+    it."""
+    output = item.text("output")
+    if item.is_open or item.raw.get("tool") not in STRUCTURED_TOOLS or not output.startswith("{"):
+        return output, None
+    try:
+        result = decode_json(output.encode("utf-8", "replace"))
+    except ValueError:
+        return output, None
+    if not isinstance(result, dict) or not isinstance(result.get("output"), str):
+        return output, None
+    return result["output"], {name: value for name, value in result.items() if name != "output"}
+
+
+def _facts(bounded: BoundedText, total: int | None) -> dict[str, Any]:
+    return {
+        "source": "adapter" if bounded.truncated else "host",
+        "shownBytes": bounded.head_bytes + bounded.tail_bytes,
+        "totalBytes": total,
+        "headBytes": bounded.head_bytes,
+        "tailBytes": bounded.tail_bytes,
+    }
+
+
+def _notice(bounded: BoundedText, total: int | None, advice: str) -> str:
+    who = "muse-adapter" if bounded.truncated else "The Muse host"
+    shown = bounded.head_bytes + bounded.tail_bytes
+    ends = f": the first {bounded.head_bytes} and the last {bounded.tail_bytes}" if bounded.tail else ""
+    of = f"of {total} bytes" if total is not None else "bytes of a longer output"
+    return f"[{who} shows {shown} {of}{ends}. {advice}]"
+
+
+def _advice(
+    item: ItemState, session_id: str, bounded: BoundedText, reference: OutputRef | None, output_offered: bool
+) -> str:
+    if reference is None:
+        return "The rest is not stored"
+    if reference.availability != AVAILABLE:
+        return f"The host says of the whole output: {one_line(reference.availability, 40)}"
+    if output_offered:
+        return f"Read on with {METHOD}, outputRef {reference.id}, offsetBytes {bounded.head_bytes}"
+    return f"Get all of it with: muse-adapter output {session_id} {item.item_id}"
+
+
+def _failure(item: ItemState) -> str | None:
+    if item.is_open or item.status == "completed":
+        return None
+    reason = item.raw.get("failureReason")
+    return f"{item.status}: {one_line(reason, 1000)}" if isinstance(reason, str) and reason else item.status
+
+
+def _summary(raw: dict[str, Any]) -> str | None:
+    result = raw.get("result")
+    summary = result.get("summary") if isinstance(result, dict) else raw.get("finalSummary")
+    return summary if isinstance(summary, str) and summary else None
+
+
+def _rich_content(raw: dict[str, Any]) -> list[str]:
+    """One line for each picture the model saw: what it was, never a path or caption in the place of its bytes."""
+    shown = raw.get("modelVisibleContent")
+    return [described(entry) for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
+
+
+def described(entry: dict[str, Any]) -> str:
+    """A picture or attachment in words."""
+    media_type, width, height = entry.get("mediaType"), entry.get("width"), entry.get("height")
+    words = [str(entry.get("type") or "content")]
+    if isinstance(media_type, str):
+        words.append(one_line(media_type, 80))
+    if type(width) is int and type(height) is int:
+        words.append(f"{width} x {height}")
+    return f"[{', '.join(words)}: not shown here]"

@@ -1,0 +1,164 @@
+"""The sessions of one connection: how each begins, which are open, and how each ends."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from adapter.acp import errors
+from adapter.acp.mcp_servers import McpServer
+from adapter.acp.params import NewSession, StoredSession
+from adapter.acp.workspace import require_directory, same_directory, unusable_directory
+from adapter.bridge.cards import CardStyle
+from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.mcp import session_config
+from adapter.bridge.outcomes import client_error
+from adapter.bridge.session import Conversation
+from adapter.bridge.stored_output.errors import session_refused
+from adapter.msp.errors import HostGone, MspError
+from adapter.msp.host import Host
+from adapter.wire.background import Background
+from adapter.wire.envelope import Params
+from adapter.wire.peer import Peer
+
+REMEMBERED_CLOSED: Final = 1000
+"""Closed sessions remembered to tell a client that it closed one from one that never was."""
+
+
+class Sessions:
+    """Sessions by their id, which is the same on both sides."""
+
+    def __init__(
+        self, hosts: ExecutionHosts, peer: Peer, background: Background, on_close: Callable[[str], None]
+    ) -> None:
+        self.output_offered = False
+        """Whether cards carry handles to stored output; settled at `initialize`."""
+        self._hosts = hosts
+        self._peer = peer
+        self._background = background
+        self._on_close = on_close
+        self._open: dict[str, Conversation] = {}
+        self._opening: set[str] = set()
+        self._closed: OrderedDict[str, None] = OrderedDict()
+
+    def get(self, session_id: str) -> Conversation:
+        """An open session.
+
+        Raises:
+            RpcError: -32002; it is closed, or was never here.
+        """
+        conversation = self._open.get(session_id)
+        if conversation is not None:
+            return conversation
+        raise errors.session_closed(session_id) if session_id in self._closed else errors.session_unknown(session_id)
+
+    def all_open(self) -> list[Conversation]:
+        """Every open session."""
+        return list(self._open.values())
+
+    def workspace_for_reading(self, session_id: str) -> str:
+        """The folder of an open session (`adapter.bridge.stored_output.reader.OpenSessions`).
+
+        Raises:
+            RpcError: check 4 of a read.
+        """
+        if session_id in self._opening:
+            raise session_refused("sessionBusy", session_id)
+        conversation = self._open.get(session_id)
+        if conversation is None:
+            raise session_refused("sessionClosed" if session_id in self._closed else "sessionUnknown", session_id)
+        return conversation.workspace
+
+    async def start(self, asked: NewSession) -> str:
+        """A new session; its id. The client's spelling of the folder is kept.
+
+        Raises:
+            RpcError: the folder cannot be used, or the host did not start it.
+        """
+        require_directory(asked.cwd)
+        async with self._host() as host:
+            request: Params = {"workspaceRoot": asked.cwd} | await _config(host, asked.mcp_servers)
+            trace = asked.trace.wire() if asked.trace else None
+            result = await host.command("session/start", request, trace=trace)
+            session_id = _session(result).get("sessionId")
+            if not isinstance(session_id, str):
+                raise errors.host_error("malformedResult", "The host did not name the session")
+            self._add(self._conversation(session_id, asked.cwd, host))
+            return session_id
+
+    async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
+        """Open a session the host has stored, with or without showing what happened in it so far. One that is open on
+        this connection already is opened anew.
+
+        Raises:
+            RpcError: there is none, it belongs to another folder, or it is in use.
+        """
+        require_directory(asked.cwd)
+        session_id = asked.session_id
+        known = self._open.get(session_id)
+        if session_id in self._opening or (known is not None and known.is_busy):
+            what = "is being opened" if session_id in self._opening else "has a prompt running"
+            raise errors.session_busy(session_id, f"The session {what}; try again when that is over")
+        self._opening.add(session_id)
+        try:
+            async with self._host(session_id) as host:
+                request: Params = {"sessionId": session_id, "excludeItems": True}
+                request |= await _config(host, asked.mcp_servers)
+                trace = asked.trace.wire() if asked.trace else None
+                result = await host.command("session/resume", request, trace=trace)
+                root = _session(result).get("workspaceRoot")
+                if isinstance(root, str) and not same_directory(root, asked.cwd):
+                    raise unusable_directory(asked.cwd, "is not the folder of this session")
+                conversation = self._conversation(session_id, asked.cwd, host)
+                if replay:
+                    await conversation.replay()
+                self._add(conversation)
+                return conversation
+        finally:
+            self._opening.discard(session_id)
+
+    async def close(self, session_id: str) -> None:
+        """Stop what a session does, answer it, and forget the session here.
+
+        Raises:
+            RpcError: -32002; it is not open.
+        """
+        conversation = self.get(session_id)
+        del self._open[session_id]
+        self._closed[session_id] = None
+        if len(self._closed) > REMEMBERED_CLOSED:
+            self._closed.popitem(last=False)
+        self._on_close(session_id)
+        await conversation.close()
+
+    def _conversation(self, session_id: str, cwd: str, host: Host) -> Conversation:
+        style = CardStyle(session_id, cwd, self.output_offered)
+        return Conversation(style, host, self._hosts, self._peer, self._background)
+
+    def _add(self, conversation: Conversation) -> None:
+        self._open[conversation.session_id] = conversation
+        self._closed.pop(conversation.session_id, None)
+        conversation.listen()
+
+    @asynccontextmanager
+    async def _host(self, session_id: str | None = None) -> AsyncIterator[Host]:
+        """A ready host that keeps the events of the session that is being opened; its failures as the client's
+        errors."""
+        try:
+            host = await self._hosts.host()
+            async with host.opening():
+                yield host
+        except (MspError, HostGone) as error:
+            raise client_error(error, session_id) from None
+
+
+async def _config(host: Host, servers: tuple[McpServer, ...]) -> Params:
+    config = session_config(servers, (await host.ready()).granted)
+    return {"config": config} if config else {}
+
+
+def _session(result: Params) -> dict[str, Any]:
+    session = result.get("session")
+    return session if isinstance(session, dict) else {}
