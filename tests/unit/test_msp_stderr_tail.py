@@ -1,0 +1,57 @@
+"""The kept end of a host's stderr: bounded, whole characters, no secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapter.msp.stderr_tail import HIDDEN, TAIL_BYTES, TAIL_LINES, StderrTail, scrub
+
+
+def tail_of(*pieces: bytes) -> str:
+    tail = StderrTail()
+    for piece in pieces:
+        tail.feed(piece)
+    return tail.text()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_it_does_not_matter_where_reads_are_cut(size: int) -> None:
+    data = "eins ✓\nzwei 温室🌳\n\n  \ndrei".encode()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    assert tail_of(*pieces) == "eins ✓\nzwei 温室🌳\ndrei"
+
+
+def test_only_the_last_lines_are_kept() -> None:
+    text = tail_of(b"".join(b"line %d\n" % number for number in range(1000)))
+    assert text.splitlines() == [f"line {number}" for number in range(1000 - TAIL_LINES, 1000)]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["open", "ended"])
+def test_an_endless_line_is_bounded_and_cut_between_characters(end: bytes) -> None:
+    text = tail_of(*["温".encode() * 1000] * 100, end)
+    assert set(text) == {"温"}
+    assert TAIL_BYTES - 3 <= len(text.encode()) <= TAIL_BYTES
+
+
+def test_bytes_that_are_no_text_do_no_harm() -> None:
+    assert tail_of(b"before\n\xff\xfe\x00\nafter\n").splitlines()[0] == "before"
+    assert tail_of() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the key is sesame-open", f"the key is {HIDDEN}"),
+        ("sesame-open and sesame-open", f"{HIDDEN} and {HIDDEN}"),
+        ("Authorization: Bearer abc.DEF-123", f"Authorization: Bearer {HIDDEN}"),
+        ("GET https://user:pass@example.com/x", f"GET https://{HIDDEN}@example.com/x"),
+        ("OTHER_API_KEY=zzz next", f"OTHER_API_KEY={HIDDEN} next"),
+        ("password: hunter2, user: x", f"password: {HIDDEN}, user: x"),
+        ("cannot open /srv/demo/orchard", "cannot open /srv/demo/orchard"),
+        ("the word true stays", "the word true stays"),
+        ("the path /home/demo stays", "the path /home/demo stays"),
+    ],
+)
+def test_q2_secrets_are_hidden_and_nothing_else(text: str, expected: str) -> None:
+    environ = {"DEMO_API_KEY": "sesame-open", "USE_TOKEN": "true", "HOME": "/home/demo"}
+    assert scrub(text, environ) == expected
