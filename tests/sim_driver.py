@@ -47,6 +47,8 @@ class SimHost:
     ) -> None:
         self.profile = profile
         self.strict = strict
+        self.tolerant = False
+        """Whether methods and members that nobody declared are let pass."""
         self.frames: list[Json] = []
         """Everything the host sent, in order."""
         self.junk: list[bytes] = []
@@ -146,7 +148,7 @@ class SimHost:
     def _check(self, frame: Json) -> None:
         if self.strict:
             method = self._methods.get(frame["id"]) if "method" not in frame and frame.get("id") is not None else None
-            check_server_frame(frame, method, profile=self.profile)
+            check_server_frame(frame, method, profile=self.profile, closed=not self.tolerant)
 
     def answer(self, request_id: Any) -> Json:
         """The result of a request that was sent."""

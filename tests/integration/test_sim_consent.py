@@ -120,6 +120,42 @@ def test_a_decision_that_does_not_fit_is_refused_and_the_approval_stays_open(hos
     assert caught.value.code == -32050
 
 
+@pytest.mark.parametrize(("word", "offered"), [("empty", 0), ("allowing", 2), ("unheard", 2)])
+def test_odd_choices_are_offered_and_only_those_are_taken(host: SimHost, word: str, offered: int) -> None:
+    host.prompt(host.start(), f"approve {word}")
+    asked = host.until_method("approval/request")
+    assert len(asked["availableChoices"]) == offered
+    with pytest.raises(Refused) as caught:
+        decide(host, asked, "allow_once")
+    assert caught.value.code == -32052
+    if offered:
+        decide(host, asked, asked["availableChoices"][0]["choiceId"])
+        allowed = word == "allowing"
+        assert (host.until_method("approval/resolved")["policyResult"] == "allow") == allowed
+
+
+def test_an_approval_can_be_settled_by_somebody_else(host: SimHost) -> None:
+    host.prompt(host.start(), "approve elsewhere 0.1")
+    asked = host.until_method("approval/request")
+    assert host.until_method("approval/resolved")["resolvedBy"] == "llmJudge"
+    assert host.until_method("turn/completed")["terminal"] == "completed"
+    with pytest.raises(Refused) as caught:
+        decide(host, asked, "allow_once")
+    assert caught.value.code == -32051
+
+
+def test_an_approval_that_fell_into_a_gap_is_found_by_listing(tmp_path: Path) -> None:
+    with sim_host(tmp_path, "1.3.0") as host:
+        host.handshake()
+        session = host.start()
+        host.prompt(session, "approve lost")
+        host.until_method("view/gap")
+        assert not params_of(host.frames, "approval/requested")
+        (asked,) = host.ask("approval/listPending", {"sessionId": session})["approvals"]
+        decide(host, asked, "allow_once")
+        assert host.until_method("turn/completed")["terminal"] == "completed"
+
+
 def test_an_interrupt_withdraws_the_open_approval(host: SimHost) -> None:
     session = host.start()
     turn = host.prompt(session, "approve")

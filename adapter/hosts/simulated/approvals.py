@@ -61,6 +61,8 @@ class Asked:
 
     def choices(self) -> list[Json]:
         """What the user may pick now."""
+        if self.step.choices is not None:
+            return list(self.step.choices)
         once = {"choiceId": "allow_once", "label": "Allow once", "decision": "approved", "scope": "once"}
         abort = {"choiceId": "abort", "label": "Reject", "decision": "abort", "scope": "once", "acceptsFeedback": True}
         standing = {"choiceId": "allow_session", "label": "Allow for this session", "decision": "approvedForSession"}
@@ -89,7 +91,16 @@ def ask(driver: Driver, step: AskApproval) -> bool:
     _open(driver, asked)
     if host.profile.live_request:
         host.request_client("approval/request", session.view.approvals[asked.id])
+    if step.settled_after is not None:
+        host.loop.call_later(step.settled_after, lambda: _settle_elsewhere(driver, asked))
     return False
+
+
+def _settle_elsewhere(driver: Driver, asked: Asked) -> None:
+    """Somebody else than the client decides."""
+    if driver.approval is asked:
+        _resolve(driver, "approved", "llmJudge")
+        driver.advance(Verdict(True))
 
 
 def _open(driver: Driver, asked: Asked) -> None:

@@ -92,7 +92,7 @@ def _resolve(driver: Driver, settlement: Settlement, command_id: str | None, rea
     driver.session.show_status()
 
 
-def withdraw(driver: Driver, command_id: str | None, answers: list[Json] | None = None) -> None:
+def withdraw(driver: Driver, command_id: str | None = None, answers: list[Json] | None = None) -> None:
     """Close the open question of a turn that is being stopped."""
     if driver.question is not None:
         _resolve(driver, Settlement("interrupted", answers or []), command_id, None)

@@ -5,6 +5,7 @@
 | anything else | a short answer that repeats the prompt's first line, in three deltas |
 | `stream N [SIZE]` | N deltas of SIZE bytes of text (16 if not given), as fast as the pipe takes them |
 | `think` | a reasoning item whose summary streams, then an answer |
+| `quiet SECONDS` | nothing at all for so long, then an answer |
 | `slow SECONDS` | one delta, then a wait that an interrupt ends, then the rest |
 | `fail [KIND]` | two deltas, then the turn fails with that error kind (`modelError` if not given) |
 | `fail launchError` | the same, but if the turn had to wait in the queue it fails without ever having started |
@@ -12,10 +13,18 @@
 | `retry` | a model call fails and is retried, then an answer |
 | `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
 | `todo` | the plan changes three times |
+| `branch [NAME]` | the workspace is on another branch, or on none |
 | `shell N` | a shell tool with N bytes of output: the visible text is bounded, the rest is a stored output |
 | `shell binary N` | the same with bytes that are no text |
+| `shell N WORD...` | the output has that availability; each further word is told by a later revision |
+| `tool [STATUS]` | a tool call that ends with that status (`failed`, `timedOut`, ...) |
+| `progress` | a long tool call that tells where it stands |
+| `picture` | a tool call whose result is an image |
 | `edit` | a file edit with a patch to read and its counts |
 | `approve` | a file write that asks for consent |
+| `approve empty`, `allowing`, `unheard` | the same with no choices, only allowing ones, or decisions nobody knows |
+| `approve elsewhere [SECONDS]` | the same, settled by somebody else after a while |
+| `approve lost` | the same, but `approval/requested` falls into a gap |
 | `approve3` | a shell command of three parts; the first and the last ask for consent |
 | `ask [SECONDS]` | a question to the user, with a countdown if SECONDS are given |
 | `background [SECONDS]` | a tool that goes on after its turn |
@@ -111,6 +120,17 @@ def _slow(turn: Turn) -> Script:
     yield Completed(message, {"messagePhase": "finalAnswer"})
 
 
+def _quiet(turn: Turn) -> Script:
+    yield Wait(turn.seconds(1, 1.0))
+    yield from say(turn, "Sorry — I was far away ✓")
+
+
+def _branch(turn: Turn) -> Script:
+    name = turn.words[1] if len(turn.words) > 1 else None
+    yield Notify("session/branchChanged", {"branch": name, "workspaceRoot": turn.workspace, "vcs": "git"})
+    yield from say(turn, "Another branch, the same code ✓")
+
+
 def _fail(turn: Turn) -> Script:
     kind = turn.words[1] if len(turn.words) > 1 else "modelError"
     message = turn.item("agentMessage", text="")
@@ -172,6 +192,8 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "stream": _stream,
     "think": _think,
     "slow": _slow,
+    "quiet": _quiet,
+    "branch": _branch,
     "fail": _fail,
     "history": _history,
     "retry": _retry,
@@ -180,6 +202,9 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "unknown": _unknown,
     "shell": scripts_tools.shell,
     "edit": scripts_tools.edit,
+    "tool": scripts_tools.tool,
+    "progress": scripts_tools.progress,
+    "picture": scripts_tools.picture,
     "background": scripts_tools.background,
     "approve": scripts_consent.approve,
     "approve3": scripts_consent.approve3,

@@ -3,21 +3,63 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Final
 
 from adapter.hosts.simulated.scripts_tools import closing, label
-from adapter.hosts.simulated.steps import AskApproval, AskUser, Completed, Draft, Script, Settlement, Started, Verdict
+from adapter.hosts.simulated.steps import (
+    AskApproval,
+    AskUser,
+    Completed,
+    Draft,
+    LoseNext,
+    Script,
+    Settlement,
+    Spawn,
+    Started,
+    Verdict,
+    Wait,
+)
 from adapter.hosts.simulated.turn import Turn
+
+_ODD_CHOICES: Final[dict[str, tuple[dict[str, Any], ...]]] = {
+    "empty": (),
+    "allowing": (
+        {"choiceId": "yes", "label": "Yes", "decision": "approved", "scope": "once"},
+        {"choiceId": "always", "label": "Always", "decision": "approvedPolicyAmendment", "scope": "localPersistent"},
+    ),
+    "unheard": (
+        {"choiceId": "c1", "label": "Maybe — später", "decision": "approvedByMoonlight", "scope": "eternal"},
+        {"choiceId": "c2", "label": "No", "decision": "denied", "scope": "once"},
+    ),
+}
+"""What a host may offer beside the usual: nothing at all, only consent, decisions no version knows."""
 
 
 def approve(turn: Turn) -> Script:
-    """`approve`: one file write, one decision."""
+    """`approve [WORD]`: one file write, one decision."""
+    word = turn.words[1] if len(turn.words) > 1 else ""
     path = f"{turn.workspace}/Cargo.toml"
     args = json.dumps({"path": path, "content": 'version = "0.2.0"'})
     tool = turn.tool("write_file", args, displayLabel=label("Writing Cargo.toml", "Wrote Cargo.toml"))
     yield Started(tool)
     subject = {"kind": "fileAccess", "toolName": "write_file", "path": path, "access": "write"}
-    verdict = yield AskApproval(tool, subject)
+    if word == "lost":
+        yield LoseNext(2)
+        yield Spawn(*_bystander(turn))
+    settled_after = turn.seconds(2, 0.1) if word == "elsewhere" else None
+    verdict = yield AskApproval(tool, subject, choices=_ODD_CHOICES.get(word), settled_after=settled_after)
     yield from _after(turn, tool, verdict, f"{path} updated ✓\n")
+
+
+def _bystander(turn: Turn) -> tuple[Draft, Script]:
+    """Something that happens beside an open approval, so that a loss before it is told."""
+    note = turn.tool("bash", json.dumps({"command": "date"}))
+
+    def run() -> Script:
+        yield Wait(0.05)
+        yield Completed(note, {"visibleOutput": "Montag ✓\n", "truncated": False})
+
+    return note, run()
 
 
 def approve3(turn: Turn) -> Script:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import Final
+from typing import Any, Final
 
 from adapter.hosts.simulated import outputs
 from adapter.hosts.simulated.steps import (
@@ -102,6 +102,46 @@ def edit(turn: Turn) -> Script:
     }
     yield Completed(tool, members)
     yield from closing(turn, "The greeting is complete ✓")
+
+
+def tool(turn: Turn) -> Script:
+    """`tool [STATUS]`: a tool call that ends as it is told to, with what it had done by then."""
+    status = turn.words[1] if len(turn.words) > 1 else "completed"
+    call = turn.tool(
+        "grep", json.dumps({"pattern": "naïve", "path": "src"}), displayLabel=label("Searching", "Searched")
+    )
+    yield Started(call)
+    yield Delta(call, "src/lib.rs:3: naïve\n", "output")
+    members: dict[str, Any] = {"truncated": False, "durationMs": 4}
+    if status != "completed":
+        members |= {"failureKind": f"tool_{status.lower()}", "failureReason": f"the search has {status} ✗"}
+    yield Completed(call, members, status)
+    yield from closing(turn, f"The search has {status}.")
+
+
+def progress(turn: Turn) -> Script:
+    """`progress`: a long call that tells where it stands, on versions that can."""
+    call = turn.tool("bash", json.dumps({"command": "make all"}), displayLabel=label("Building", "Built"))
+    yield Started(call)
+    for done in range(3):
+        line = f"compiling — {done + 1} of 3"
+        progress = {"current": done + 1, "total": 3, "unit": "crates"}
+        health = {"level": "degraded" if done == 1 else "ok"}
+        yield Updated(call, {"statusLine": line, "statusProgress": progress, "statusHealth": health})
+    receipt = {"family": "codeMode", "operation": "execute", "outcome": "completed"}
+    yield Completed(call, {"visibleOutput": "built ✓\n", "truncated": False, "toolReceipt": receipt})
+    yield from closing(turn, "It is built ✓")
+
+
+def picture(turn: Turn) -> Script:
+    """`picture`: a tool whose result is an image the model saw; only its description travels."""
+    path = f"{turn.workspace}/Skizze №1.png"
+    call = turn.tool("read_file", json.dumps({"path": path}), displayLabel=label("Reading a picture", "Read a picture"))
+    yield Started(call)
+    seen = {"type": "image", "mediaType": "image/png", "path": path, "sourceToolName": "read_file"}
+    members = {"visibleOutput": "[image]", "truncated": False}
+    yield Completed(call, {**members, "modelVisibleContent": [{**seen, "width": 640, "height": 480}]})
+    yield from closing(turn, "A sketch of a bridge ✓")
 
 
 def background(turn: Turn) -> Script:

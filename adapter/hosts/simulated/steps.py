@@ -121,6 +121,10 @@ class AskApproval(msgspec.Struct, frozen=True):
     """argv of each part of a shell command; empty for an approval in one stage."""
     asking: frozenset[int] = frozenset()
     """Which parts need a decision; the others are known to be safe."""
+    choices: tuple[Json, ...] | None = None
+    """What is offered, if not the usual three."""
+    settled_after: float | None = None
+    """After so many seconds an automated reviewer allows it, whatever the user does until then."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

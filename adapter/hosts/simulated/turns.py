@@ -87,7 +87,7 @@ class Driver:
         else:
             finish_turn(self.host, self.session, self.turn, end)
 
-    def stop(self, reason: str = INTERRUPTED, decided_by: str | None = None) -> None:
+    def stop(self, reason: str = INTERRUPTED) -> None:
         """End it now: what is open is closed as cancelled."""
         if self.ended:
             return
@@ -96,7 +96,7 @@ class Driver:
             self._timer.cancel()
         self._script.close()
         approvals.withdraw(self)
-        questions.withdraw(self, decided_by)
+        questions.withdraw(self)
         for draft in self.drafts.values():
             if draft.open and (draft is self.task or draft.id not in self.session.tasks):
                 self.show(
