@@ -37,6 +37,8 @@ FIRST_OUTPUT_STEP: Final = 1024
 """Characters of output after which a running card is drawn again; each next time it has doubled, so that a card is
 never sent more than about twice its output, although ACP can only replace its text as a whole (`fault-cases.md P1`)."""
 
+_KEYWORDS: Final = {"rawInput": "raw_input", "rawOutput": "raw_output"}
+
 
 class _Shown:
     """What the client has been told about a card."""
@@ -232,4 +234,4 @@ def _keep(turns: OrderedDict[str, None], turn_id: str) -> None:
 
 def _arguments(members: dict[str, Any]) -> dict[str, Any]:
     """Card members as keyword arguments of the update builders."""
-    return {"raw_input" if name == "rawInput" else name: value for name, value in members.items()}
+    return {_KEYWORDS.get(name, name): value for name, value in members.items()}

@@ -172,6 +172,8 @@ class Conversation:
                 run.command_id, parts, replace=replace, trace=trace.wire() if trace else None
             )
         except (MspError, HostGone) as error:
+            # What was to be replaced still runs.
+            self._given_up = self._given_up or replace
             return run.settle(client_error(error, self.session_id))
         turn_id = ack.get("turnId")
         if not isinstance(turn_id, str):
