@@ -37,7 +37,7 @@ def card_text(item: ItemState, session_id: str, *, is_command: bool, output_offe
     read stored output by itself."""
     raw = item.raw
     output, structured = _structured(item)
-    notes = [*_rich_content(raw), *(note for note in (_failure(item), _summary(raw)) if note)]
+    notes = [*_rich_content(raw), *(note for note in (_failure(item), _exit(raw), _summary(raw)) if note)]
     if not output:
         return CardText("\n".join(notes) or None, None, structured)
     bounded = bound_text(output)
@@ -102,6 +102,14 @@ def _failure(item: ItemState) -> str | None:
         return None
     reason = item.raw.get("failureReason")
     return f"{item.status}: {one_line(reason, 1000)}" if isinstance(reason, str) and reason else item.status
+
+
+def _exit(raw: dict[str, Any]) -> str | None:
+    """How a command ended, if not well; whether that is a failure, the status says (`fault-cases.md J4`)."""
+    code, signal = raw.get("exitCode"), raw.get("exitSignal")
+    if type(signal) is int:
+        return f"ended by signal {signal}"
+    return f"exit code {code}" if type(code) is int and code != 0 else None
 
 
 def _summary(raw: dict[str, Any]) -> str | None:
