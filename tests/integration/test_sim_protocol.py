@@ -245,6 +245,15 @@ def test_a_frame_over_the_limit_is_refused_by_its_id_and_the_connection_lives(tm
         assert host.ask("model/list")["models"]
 
 
+def test_a_request_nobody_thought_of_is_an_internal_error_and_no_end(tmp_path: Path) -> None:
+    with sim_host(tmp_path) as host:
+        params = {"clientInfo": {"name": "x", "version": "1"}, "capabilities": {"requestedCapabilities": 5}}
+        with pytest.raises(Refused) as caught:
+            host.ask("initialize", params)
+        assert (caught.value.code, caught.value.kind) == (-32603, "internal")
+        host.handshake()
+
+
 def test_ids_keep_their_type(host: SimHost) -> None:
     for request_id in (1000, "1000", "", 0, -5):
         host.post("model/list", request_id=request_id)

@@ -165,6 +165,18 @@ def test_a_resume_with_a_cursor_replays_exactly_the_rest(tmp_path: Path) -> None
         assert (caught.value.code, caught.value.data["reason"]) == (-32011, "missingAnchor")
 
 
+def test_a_session_of_which_nothing_can_be_read_is_no_session(host: SimHost, tmp_path: Path) -> None:
+    journal = tmp_path / "sessions" / "broken" / "session.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("nonsense\n[]\n5\n")
+    for method, params in (("session/read", {}), ("view/page", {"limit": 5}), ("session/resume", {})):
+        for _ in range(2):
+            with pytest.raises(Refused) as caught:
+                host.command(method, {"sessionId": "broken", **params})
+            assert caught.value.code == -32020
+    assert not (journal.parent / "lease").exists()
+
+
 def test_a_session_is_held_by_one_host_at_a_time(tmp_path: Path) -> None:
     with sim_host(tmp_path) as first, sim_host(tmp_path) as second:
         first.handshake()

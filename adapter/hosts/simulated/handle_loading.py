@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adapter.hosts.simulated import ids
 from adapter.hosts.simulated.errors import refusal
 from adapter.hosts.simulated.handle_reads import past
-from adapter.hosts.simulated.handle_sessions import check_config, loaded, open_session, session_row
+from adapter.hosts.simulated.handle_sessions import check_config, hold, loaded, open_session, session_row
 from adapter.hosts.simulated.history import Past, nothing
 from adapter.hosts.simulated.params import flag, optional_text, table, text, word
 from adapter.hosts.simulated.revival import settle_what_was_cut_off
@@ -60,9 +60,12 @@ def ask_again(host: Host, session: Session) -> None:
 def _load(host: Host, session_id: str) -> Session:
     if not host.store.has(session_id):
         raise refusal("sessionNotFound", "there is no such session", sessionId=session_id)
-    if host.store.holder(session_id) is not None:
-        raise refusal("sessionInUse", "another host has the session", sessionId=session_id)
-    stored = host.store.load(session_id)
+    hold(host, session_id)
+    try:
+        stored = host.store.load(session_id)
+    except OSError:
+        host.store.release(session_id)
+        raise refusal("sessionNotFound", "the session cannot be read", sessionId=session_id) from None
     clean = stored.end is not None or not stored.view.events
     head = stored.end or 0 if clean else stored.view.last_number + RESTART_GAP
     facts = {**stored.facts, "approvalMode": {**stored.facts["approvalMode"], "source": "replay"}}
@@ -103,6 +106,7 @@ def _copy(host: Host, params: Json, known: Past, cut: int, provenance: Json) -> 
     path = host.store.journal_path(session_id)
     facts = {**known.facts, "sessionId": session_id, "path": str(path), "createdAt": ids.timestamp(), **provenance}
     view = View()
+    hold(host, session_id)
     session = open_session(host, facts, view, cut)
     session.note("session", facts)
     for event in known.view.events[: known.view.after(cut)]:

@@ -61,6 +61,7 @@ def start(host: Host, params: Json) -> Json:
         raise rejected(params["commandId"], "session_id_conflict")
     facts = new_facts(host, session_id, params)
     check_config(host, params)
+    hold(host, session_id)
     session = open_session(host, facts, View())
     session.note("session", facts)
     keep_row(host, session)
@@ -131,15 +132,19 @@ def check_config(host: Host, params: Json) -> None:
             raise invalid(f"config.mcpServers.{name}", "no server of a known transport")
 
 
-def open_session(host: Host, facts: Json, view: View, head: int = 0) -> Session:
-    """Load a session into this host; the connection is subscribed to it.
+def hold(host: Host, session_id: str) -> None:
+    """Take the session's lease.
 
     Raises:
         RpcError: another host has it.
     """
-    session_id = facts["sessionId"]
     if not host.store.take_lease(session_id):
         raise refusal("sessionInUse", "another host has the session", sessionId=session_id)
+
+
+def open_session(host: Host, facts: Json, view: View, head: int = 0) -> Session:
+    """Load a session that is held into this host; the connection is subscribed to it."""
+    session_id = facts["sessionId"]
     session = Session(facts, view, Journal(host.store.journal_path(session_id)), host, head)
     session.subscribed = True
     session.on_change = lambda changed: keep_row(host, changed)

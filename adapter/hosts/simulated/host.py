@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Final
 
@@ -124,6 +125,10 @@ class Host:
             result = {**self._perform(request), **plan.result}
         except RpcError as error:
             frame = envelope.failure_object(request.id, error)
+        except Exception:
+            # What the request broke is a fault of this stand-in; the client gets the answer a host gives then.
+            traceback.print_exc()
+            frame = envelope.failure_object(request.id, refusal("internal", "internal error; see stderr"))
         else:
             frame = envelope.success_object(request.id, result)
         if plan.ack_seconds:

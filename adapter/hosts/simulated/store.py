@@ -80,7 +80,7 @@ class Store:
         """The session as it is on disk now; unchanged files are read once.
 
         Raises:
-            OSError: there is none.
+            OSError: there is none, or nothing of it can be read.
         """
         path = self.journal_path(session_id)
         if path is None or not is_plain(session_id):
@@ -89,6 +89,8 @@ class Store:
         mark = (status.st_size, status.st_mtime_ns)
         if self._cached is None or self._cached[0] != path or self._cached[1] != mark:
             self._cached = (path, mark, Stored(path))
+        if not self._cached[2].facts:
+            raise FileNotFoundError(session_id)
         return self._cached[2]
 
     def load(self, session_id: str) -> Stored:
@@ -104,16 +106,20 @@ class Store:
             return True
         path = self.root / "sessions" / session_id / "lease"
         path.parent.mkdir(parents=True, exist_ok=True)
-        for _ in range(2):
-            with suppress(FileExistsError):
-                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                os.write(fd, str(os.getpid()).encode())
-                os.close(fd)
-                return True
-            if self.holder(session_id) is not None:
-                return False
-            path.unlink(missing_ok=True)
-        return False
+        # Linked into place whole: nobody may ever see a lease without its pid.
+        scratch = path.with_name(f"lease.{os.getpid()}")
+        scratch.write_text(str(os.getpid()))
+        try:
+            for _ in range(2):
+                with suppress(FileExistsError):
+                    os.link(scratch, path)
+                    return True
+                if self.holder(session_id) is not None:
+                    return False
+                path.unlink(missing_ok=True)
+            return False
+        finally:
+            scratch.unlink()
 
     def holder(self, session_id: str) -> int | None:
         """The pid of the live host that holds the session, this one included."""

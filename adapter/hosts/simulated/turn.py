@@ -31,7 +31,8 @@ class Turn:
         self.steered: list[str] = []
         self.first_token_ms: int | None = None
         self._began = time.monotonic()
-        self._items = 0
+        # The first item is the prompt itself.
+        self._items = 1
 
     @property
     def words(self) -> list[str]:

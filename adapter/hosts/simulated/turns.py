@@ -246,7 +246,8 @@ def show_prompt(session: Session, turn: Turn, prompt: Json, **members: Any) -> N
     if turn.wakes:
         return
     said = {key: prompt.get(key) or None for key in ("text", "displayText", "attachments", "commandId")}
-    message = Draft(f"said-{prompt['commandId']}", "userMessage", turn.id, {**said, **members})
+    place = "i1" if prompt["commandId"] == turn.command_id else f"steer-{prompt['commandId']}"
+    message = Draft(f"{turn.id}-{place}", "userMessage", turn.id, {**said, **members})
     session.emit("item/completed", {"item": message.revise("completed", ids.timestamp())}, run=turn.id)
 
 
