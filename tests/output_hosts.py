@@ -106,8 +106,13 @@ class OutputHost(ScriptedHost):
             print(f"unexpected argument {unknown[0]}", file=sys.stderr)
             sys.exit(2)
         self.waiting: list[Json] = []
+        self.writing = threading.Lock()
         threading.Thread(target=self._answer_held, daemon=True).start()
         super().serve()
+
+    def write(self, data: bytes) -> None:
+        with self.writing:
+            super().write(data)
 
     def receive(self, frame: Json) -> None:
         method = frame["method"]
