@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test check format bench interop lock clean compiled
+.PHONY: demo test check format bench interop docs lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -40,6 +40,10 @@ bench: compiled
 
 interop: compiled
 	$(BIN)/python -m tests.interop
+
+# Write what README and docs repeat of the code.
+docs: compiled
+	$(BIN)/python -m tests.write_docs
 
 # Re-resolve the development lock from the ranges in pyproject.toml.
 lock:

@@ -43,6 +43,9 @@ PIECES: Final = ("This takes a while… ", "done ✓")
 _WIDTH: Final = 30
 """Columns of the left half of a line; the longest method's name and an arrow."""
 
+_LINE: Final = 60
+"""Characters shown of a line on a card."""
+
 
 class Screen:
     """The terminal: colours where there is one, plain text elsewhere."""
@@ -215,7 +218,7 @@ class Conversation:
 
 
 def _shortened(text: str) -> list[str]:
-    lines = [line for line in text.splitlines() if line]
+    lines = [line if len(line) <= _LINE else f"{line[:_LINE]}…" for line in text.splitlines() if line]
     return lines if len(lines) <= 4 else [*lines[:2], "…", lines[-1]]
 
 

@@ -17,10 +17,9 @@ import pytest
 
 from adapter.cli import demo
 from adapter.cli.demo_client import STEP_SECONDS
+from tests.write_docs import DEMO_SECONDS, README, demo_in
 
-ROOT = Path(__file__).resolve().parents[2]
 DEMO = (sys.executable, "-m", "adapter.cli.entry", "demo")
-DEMO_SECONDS = 60.0
 MARK = "MUSE_ADAPTER_TEST_MARK"
 
 
@@ -93,9 +92,7 @@ def test_the_demo_shows_what_the_readme_shows_and_leaves_nothing(place: Place) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    readme = (ROOT / "README.md").read_text("utf-8")
-    printed = next(block for block in re.findall(r"```text\n(.*?)```", readme, re.DOTALL) if "← protocol" in block)
-    assert masked(printed) == masked(done.stdout)
+    assert masked(demo_in(README.read_text("utf-8"))) == masked(done.stdout), "run `make docs`"
     assert place.is_clean()
 
 

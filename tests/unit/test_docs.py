@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -10,15 +11,15 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from adapter.acp import errors
 from adapter.bridge import outcomes
 from adapter.hosts.simulated import faults, profiles, scripts
-from adapter.hosts.simulated.settings import Settings
 from adapter.wire.envelope import RpcError
+from tests.write_docs import SIMULATED_HOST, with_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -84,12 +85,10 @@ def _first_words(text: str) -> set[str]:
 # -- simulated-host.md
 
 
-@pytest.mark.parametrize("source", [scripts, faults], ids=["scripts", "faults"])
-def test_the_tables_of_the_simulated_host_are_those_of_the_code(source: object) -> None:
-    table = [line for line in (inspect.getdoc(source) or "").splitlines() if line.startswith("|")]
+def test_the_tables_are_those_of_the_code() -> None:
+    text = SIMULATED_HOST.read_text("utf-8")
 
-    assert len(table) > 10
-    assert "\n".join(table) in doc("simulated-host.md")
+    assert text == with_tables(text), "run `make docs`"
 
 
 def test_every_script_has_a_word_in_the_table() -> None:
@@ -108,109 +107,98 @@ def test_every_fault_is_in_the_table() -> None:
     assert listed == set(faults.ACTIONS)
 
 
-def test_the_versions_are_those_that_can_be_simulated() -> None:
-    listed = rows(section(doc("simulated-host.md"), "Versions"))
-
-    assert listed == [
-        [profile.version, f"`{profile.build}`", _quoted(profile.capabilities), _quoted(profile.parts)]
-        for profile in profiles.PROFILES.values()
-    ]
+def test_the_default_version_is_named() -> None:
     assert f"without one it is {profiles.DEFAULT}" in doc("simulated-host.md")
-
-
-def test_the_settings_are_those_that_are_read() -> None:
-    listed = rows(section(doc("simulated-host.md"), "Settings"))
-    fields = msgspec.structs.fields(Settings)
-
-    assert [cells[0].strip("`") for cells in listed] == [field.encode_name for field in fields]
-    assert [cells[1] for cells in listed] == [
-        "all" if field.default is None else str(field.default) for field in fields
-    ]
-
-
-def _quoted(names: frozenset[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 # -- errors.md
 
 
-REASON_AT = {"Reject": 3, "HostStartError": 0}
-"""Where the reason stands among the arguments of what becomes an error of a client."""
+ARGUMENTS = {
+    "error_of": (0, 2),
+    "Reject": (1, 3),
+    "HostStartError": (None, 0),
+    "ended_early": (None, 0),
+    "session_refused": (None, 0),
+}
+"""What becomes an error of a client: where the code and the reason stand among its arguments."""
 
 FACTORIES: dict[str, Callable[..., RpcError]] = {
     name: function
     for name, function in inspect.getmembers(errors, inspect.isfunction)
-    if function.__module__ == errors.__name__ and not {"code", "reason"} <= set(inspect.signature(function).parameters)
+    if function.__module__ == errors.__name__ and function is not errors.error_of
 }
 
+Raised = tuple[int | None, str]
+"""A code, if it can be told, and a reason."""
 
-def served_modules() -> list[Path]:
-    """The adapter's source files that are loaded when it serves."""
+
+def served_modules() -> list[str]:
+    """The adapter's modules that are loaded when it serves."""
     code = (
         "import sys, adapter.cli.serve;"
-        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'adapter' and m.__file__), sep='\\n')"
+        "print(*(name for name in sys.modules if name.split('.')[0] == 'adapter'), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
-    return [Path(line) for line in done.stdout.splitlines()]
+    return done.stdout.split()
 
 
-def raised_reasons() -> Iterator[str]:
-    """Every reason that the serving code can put into an error."""
-    for path in served_modules():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+def raised() -> set[Raised]:
+    """Everything the serving code can put into an error, as far as it stands there in words."""
+    found: set[Raised] = set()
+    for name in served_modules():
+        module = importlib.import_module(name)
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.Call):
-                yield from _reason_of_call(node)
+                found |= set(_raised_by_call(node, vars(module)))
             elif isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
-                yield from (_text(value) for key, value in pairs if key is not None and _text(key) == "reason")
+                found |= {(None, _text(value)) for key, value in pairs if key is not None and _text(key) == "reason"}
+    return {(code, reason) for code, reason in found if reason}
 
 
-def _reason_of_call(node: ast.Call) -> Iterator[str]:
+def _raised_by_call(node: ast.Call, names: dict[str, Any]) -> Iterator[Raised]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in REASON_AT:
-        yield _text(node.args[REASON_AT[name]])
-    elif name in FACTORIES and isinstance(node.func, ast.Attribute):
+    if name in ARGUMENTS:
+        code_at, reason_at = ARGUMENTS[name]
+        code = None if code_at is None else eval(ast.unparse(node.args[code_at]), names)
+        yield code, _text(node.args[reason_at])
+    elif name in FACTORIES and FACTORIES[name] in (names.get(name), getattr(names.get("errors"), name, None)):
         parameters = list(inspect.signature(FACTORIES[name]).parameters)
-        at = parameters.index("reason") if "reason" in parameters else None
-        yield _text(node.args[at]) if at is not None and len(node.args) > at else example(name)[1]
+        given = node.args[parameters.index("reason") :] if "reason" in parameters else []
+        code, usual = example(name)
+        yield code, _text(given[0]) if given else usual
 
 
 def _text(node: ast.expr) -> str:
-    """A literal; empty where the reason is worked out, since then it comes from somewhere else that is read as well."""
+    """A literal; empty where the word is worked out, since then it comes from somewhere else that is read as well."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def example(name: str) -> tuple[int, str]:
-    """Code and reason of what a factory makes."""
-    function = FACTORIES[name]
-    needed = [
-        p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind != p.VAR_KEYWORD
-    ]
-    error = function(*("x" for _ in needed))
+    """Code and reason of what a factory makes if no reason is given."""
+    parameters = inspect.signature(FACTORIES[name]).parameters.values()
+    needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    error = FACTORIES[name](*("x" for _ in needed))
     assert error.data is not None
     return error.code, error.data["reason"]
 
 
-def listed_errors() -> dict[str, int]:
-    """Codes by reason, as the document has them."""
-    found = {cells[1].strip("`"): int(cells[0]) for cells in rows(doc("errors.md")) if re.fullmatch(r"-\d+", cells[0])}
-    assert len(found) > 20
-    return found
+def listed_errors() -> set[tuple[int, str]]:
+    """Codes and reasons, as the document has them."""
+    return {(int(cells[0]), cells[1].strip("`")) for cells in rows(doc("errors.md")) if re.fullmatch(r"-\d+", cells[0])}
 
 
-def test_every_reason_a_client_can_see_is_listed_and_no_other() -> None:
-    assert set(listed_errors()) == set(raised_reasons()) - {""}
+def test_every_error_a_client_can_see_is_listed_and_no_other() -> None:
+    listed, seen = listed_errors(), raised()
+
+    assert {reason for _, reason in seen} == {reason for _, reason in listed}
+    assert {(code, reason) for code, reason in seen if code is not None} <= listed
 
 
-def test_listed_codes_are_those_of_the_code() -> None:
-    listed = listed_errors()
-
-    for name in FACTORIES:
-        code, reason = example(name)
-        assert listed.get(reason, code) == code, reason
+def test_the_errors_of_a_host_have_the_code_that_is_listed() -> None:
     for reason in ("museNotFound", "hostStartFailed", "hostStartTimeout", "hostTimeout"):
-        assert listed[reason] == errors.host_unavailable("x", reason).code
+        assert (errors.host_unavailable("x", reason).code, reason) in listed_errors()
 
 
 def test_listed_stop_reasons_are_those_of_the_code() -> None:

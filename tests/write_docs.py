@@ -1,0 +1,106 @@
+"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, the demo in `README.md`.
+
+`make docs` runs it; tests compare.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from adapter.hosts.simulated import faults, profiles, scripts
+from adapter.hosts.simulated.settings import Settings
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+README: Final = ROOT / "README.md"
+SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
+
+DEMO_SECONDS: Final = 60.0
+
+_DEMO_BLOCK: Final = re.compile(r"(?<=```text\n)An editor talks.*?(?=```)", re.DOTALL)
+
+
+def with_tables(text: str) -> str:
+    """The document with the table of each section as it has to be."""
+    for title, table in _tables().items():
+        before, heading, rest = text.partition(f"## {title}\n")
+        lines = rest.split("\n")
+        first = next(at for at, line in enumerate(lines) if line.startswith("|"))
+        after = next(at for at, line in enumerate(lines) if at > first and not line.startswith("|"))
+        text = before + heading + "\n".join([*lines[:first], *table, *lines[after:]])
+    return text
+
+
+def _tables() -> dict[str, list[str]]:
+    return {
+        "What a prompt does": _table_in(scripts),
+        "Versions": _versions(),
+        "Settings": _settings(),
+        "Faults on purpose": _table_in(faults),
+    }
+
+
+def _table_in(module: object) -> list[str]:
+    """The table in the documentation of a module."""
+    return [line for line in (inspect.getdoc(module) or "").splitlines() if line.startswith("|")]
+
+
+def _versions() -> list[str]:
+    return [
+        "| version | build | can grant | input parts |",
+        "|---|---|---|---|",
+        *(
+            f"| {profile.version} | `{profile.build}` | {_names(profile.capabilities)} | {_names(profile.parts)} |"
+            for profile in profiles.PROFILES.values()
+        ),
+    ]
+
+
+def _names(names: frozenset[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _settings() -> list[str]:
+    """Members and defaults from the code; what they mean from the strings below them."""
+    fields = msgspec.structs.fields(Settings)
+    source = inspect.getsource(Settings)
+    told = [source.split(f"    {field.name}:")[1].split('"""')[1].rstrip(".") for field in fields]
+    return [
+        "| member | default | |",
+        "|---|---|---|",
+        *(
+            f"| `{field.encode_name}` | {'' if field.default is None else field.default} | {what} |"
+            for field, what in zip(fields, told, strict=True)
+        ),
+    ]
+
+
+def demo_in(text: str) -> str:
+    """The output of the demo that a document shows."""
+    found = _DEMO_BLOCK.search(text)
+    assert found is not None
+    return found.group()
+
+
+def with_demo(text: str) -> str:
+    """The document with the output of a demo that has just been run."""
+    command = [sys.executable, "-m", "adapter.cli.entry", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEMO_SECONDS, check=True)
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    return text.replace(demo_in(text), "\n".join(lines) + "\n")
+
+
+def main() -> None:
+    """Write them."""
+    SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8")), "utf-8")
+    README.write_text(with_demo(README.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
