@@ -43,7 +43,13 @@ class SimHost:
     """One host process and this client's end of it."""
 
     def __init__(
-        self, home: Path, profile: str = "1.4.13", *flags: str, faults: list[Json] | None = None, strict: bool = True
+        self,
+        home: Path,
+        profile: str = "1.4.13",
+        *flags: str,
+        faults: list[Json] | None = None,
+        strict: bool = True,
+        witness: Path | None = None,
     ) -> None:
         self.profile = profile
         self.strict = strict
@@ -55,6 +61,8 @@ class SimHost:
         """Lines that were no JSON objects."""
         environment = {**os.environ, "MUSE_SIMULATED_HOME": str(home)}
         environment.pop("MUSE_SIMULATED_FAULTS", None)
+        if witness is not None:
+            environment["MUSE_SIMULATED_WITNESS"] = str(witness)
         if faults is not None:
             environment["MUSE_SIMULATED_FAULTS"] = json.dumps(faults)
         command = [sys.executable, "-m", "adapter.hosts.simulated", "--profile", profile, "serve", *flags]
@@ -270,10 +278,15 @@ def _ends(frame: Json, turn_id: str) -> bool:
 
 @contextmanager
 def sim_host(
-    home: Path, profile: str = "1.4.13", *flags: str, faults: list[Json] | None = None, strict: bool = True
+    home: Path,
+    profile: str = "1.4.13",
+    *flags: str,
+    faults: list[Json] | None = None,
+    strict: bool = True,
+    witness: Path | None = None,
 ) -> Iterator[SimHost]:
     """A host that is gone afterwards, whatever happens."""
-    host = SimHost(home, profile, *flags, faults=faults, strict=strict)
+    host = SimHost(home, profile, *flags, faults=faults, strict=strict, witness=witness)
     try:
         yield host
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from pathlib import Path
@@ -113,6 +114,30 @@ def test_params_can_be_changed_on_their_way_in(tmp_path: Path) -> None:
         session = started(host)
         host.turn(session, "hello")
         assert all(len(page["events"]) == 1 for page in host.pages(session, limit=100))
+
+
+def test_a_fault_can_be_meant_for_hosts_with_a_certain_flag(tmp_path: Path) -> None:
+    faults = [{"at": "model/list", "do": "error", "flag": "--disable-write", "times": None}]
+    with sim_host(tmp_path, faults=faults) as spared:
+        spared.handshake()
+        assert spared.ask("model/list")["models"]
+    with sim_host(tmp_path, "1.2.1", "--disable-write", faults=faults) as hit:
+        hit.handshake()
+        with pytest.raises(Refused):
+            hit.ask("model/list")
+
+
+def test_a_witness_writes_down_what_every_host_was_asked(tmp_path: Path) -> None:
+    witness = tmp_path / "witness"
+    for flags in ([], ["--disable-write"]):
+        with sim_host(tmp_path, "1.2.1", *flags, witness=witness) as host:
+            host.handshake()
+            host.ask("session/list")
+    lines = [json.loads(line) for line in witness.read_text().splitlines()]
+    asked = [line["method"] for line in lines if "--disable-write" in line["flags"]]
+    assert asked == ["initialize", "initialized", "session/list"]
+    assert len(lines) == 6
+    assert len({line["pid"] for line in lines}) == 2
 
 
 def test_a_result_can_lie(tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ def main(argv: list[str]) -> int:
     from adapter.hosts.simulated.loop import Loop
     from adapter.hosts.simulated.output import Output, take_over_stdout
     from adapter.hosts.simulated.settings import BadSettings, read_settings
+    from adapter.hosts.simulated.witness import Witness
 
     try:
-        faults = read_faults(options.faults)
+        faults = read_faults(options.faults, argv)
         settings = read_settings(options.data_dir)
     except (BadFaults, BadSettings) as error:
         print(f"muse: {error}", file=sys.stderr)
@@ -32,7 +33,7 @@ def main(argv: list[str]) -> int:
     output = Output(take_over_stdout(), settings.frame_limit_bytes)
     print(f"muse: {HONEST} (profile {options.profile.build})", file=sys.stderr)
     loop = Loop(0)
-    host = Host(options, settings, faults, loop, output)
+    host = Host(options, settings, faults, Witness(argv), loop, output)
     faults.spawn(output)
     loop.run(host.on_bytes, output.flush)
     return EXIT_OK

@@ -2,7 +2,8 @@
 
 Each fault is an object. `at` says when: a method that is received, a notification or server request about to be sent,
 or `spawn`, `handshake` (on `initialize`), `turn` (when a turn has begun). `after` lets it pass so many times first (0),
-`times` says how often it strikes (1; null for ever). `do` says what:
+`times` says how often it strikes (1; null for ever), `flag` limits it to hosts that were started with that flag.
+`do` says what:
 
 | `do` | what happens |
 |---|---|
@@ -68,6 +69,7 @@ class Fault(msgspec.Struct):
     do: str
     after: int = 0
     times: int | None = 1
+    flag: str | None = None
     code: int | None = None
     kind: str = "internal"
     message: str = "a fault on purpose"
@@ -193,8 +195,8 @@ def _log(size: int) -> None:
         os.write(2, line)
 
 
-def read_faults(path: str | None) -> Faults:
-    """The faults of the file, else those of the environment, else none.
+def read_faults(path: str | None, flags: list[str]) -> Faults:
+    """The faults of the file, else those of the environment, else none; those for other `flags` are left out.
 
     Raises:
         BadFaults: they cannot be read.
@@ -207,4 +209,4 @@ def read_faults(path: str | None) -> Faults:
     for fault in faults:
         if fault.do not in ACTIONS:
             raise BadFaults(f"the faults cannot be used: there is no {fault.do!r}; there are {', '.join(ACTIONS)}")
-    return Faults(faults)
+    return Faults([fault for fault in faults if fault.flag is None or fault.flag in flags])

@@ -32,6 +32,7 @@ from adapter.hosts.simulated.settings import Settings
 from adapter.hosts.simulated.shape import event_params, without
 from adapter.hosts.simulated.store import Store
 from adapter.hosts.simulated.view import Event, Json
+from adapter.hosts.simulated.witness import Witness
 from adapter.wire import envelope
 from adapter.wire.envelope import Notification, Reject, Request, RpcError
 from adapter.wire.framing import FrameDecoder, FrameTooLarge, Oversize
@@ -54,11 +55,14 @@ Handler = Callable[["Host", Json], Json]
 class Host:
     """Everything one `serve` process is."""
 
-    def __init__(self, options: Options, settings: Settings, faults: Faults, loop: Loop, output: Output) -> None:
+    def __init__(
+        self, options: Options, settings: Settings, faults: Faults, witness: Witness, loop: Loop, output: Output
+    ) -> None:
         self.options = options
         self.settings = settings
         self.profile = options.profile
         self.faults = faults
+        self._witness = witness
         self.loop = loop
         self.output = output
         self.store = Store(None if options.no_session_log else options.data_dir)
@@ -104,6 +108,7 @@ class Host:
         self.output.put(envelope.failure_object(request_id, error))
 
     def _on_notification(self, note: Notification) -> None:
+        self._witness.note(note.method)
         self.faults.strike(self, note.method)
         if note.method == "initialized" and self._handshake == "answered":
             self._handshake = "done"
@@ -116,6 +121,7 @@ class Host:
                 questions.engaged(session, note.params)
 
     def _on_request(self, request: Request) -> None:
+        self._witness.note(request.method)
         plan = self.faults.plan(self, request)
         if plan.hangs:
             return
