@@ -48,18 +48,31 @@ class Conversation:
     """Prompts of one session run one after the other, each answered once; a cancel reaches those that are there when
     it is read."""
 
-    def __init__(self, style: CardStyle, host: Host, hosts: ExecutionHosts, peer: Peer, background: Background) -> None:
+    def __init__(
+        self,
+        style: CardStyle,
+        host: Host,
+        hosts: ExecutionHosts,
+        peer: Peer,
+        background: Background,
+        config: Params,
+    ) -> None:
         self.session_id = style.session_id
         self.workspace = style.workspace
         self._hosts = hosts
         self._peer = peer
         self._background = background
+        self._config = config
+        """What a host is told of the client's MCP servers when it opens the session, each host anew."""
+        self._watching = anyio.CancelScope()
         self._projection = Projection(style, peer)
         self._session = Session(host, style.session_id, self._changed, background)
         self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel, self._is_stopped)
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
+        self._watch = anyio.CancelScope()
+        self._retired = False
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: lambda change: self._name_run(change.command_id, change.turn_id),
             TurnEnded: self._turn_ended,
@@ -73,7 +86,13 @@ class Conversation:
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
         self._session.host.listen(self.session_id, self._session.receive)
-        self._background.start(self._watch_host, self._session.host)
+        self._watching = anyio.CancelScope()
+        self._background.start(self._watch_host, self._session.host, self._watching)
+
+    def unlisten(self) -> None:
+        """Take in nothing more, and leave nothing behind that waits for the host."""
+        self._session.host.unlisten(self.session_id)
+        self._watching.cancel()
 
     async def replay(self) -> None:
         """Show the whole stored conversation, in order (`acp.md §4`, load); before `listen`.
@@ -112,7 +131,7 @@ class Conversation:
         self.cancel()
         while self._runs:
             await self._runs[0].answered.wait()
-        self._session.host.unlisten(self.session_id)
+        self.unlisten()
         await self._session.leave()
 
     @property
@@ -274,14 +293,16 @@ class Conversation:
             return
         host = await self._hosts.host()
         async with host.opening():
-            await host.command("session/resume", {"sessionId": self.session_id, "excludeItems": True})
+            request: Params = {"sessionId": self.session_id, "excludeItems": True}
+            await host.command("session/resume", request | self._config)
             self._session.move_to(host)
             self.listen()
 
-    async def _watch_host(self, host: Host) -> None:
+    async def _watch_host(self, host: Host, watching: anyio.CancelScope) -> None:
         """When the host dies, nothing that waits for it is left waiting: cards first, then dialogs, then prompts."""
-        await host.wait_gone()
-        if host is not self._session.host:
+        with watching:
+            await host.wait_gone()
+        if watching.cancel_called:
             return
         self._projection.close_turn(None)
         self._dialogs.withdraw_all()

@@ -79,13 +79,14 @@ class Sessions:
         """
         require_directory(asked.cwd)
         async with self._host() as host:
-            request: Params = {"workspaceRoot": asked.cwd} | await _config(host, asked.mcp_servers)
+            config = await _config(host, asked.mcp_servers)
+            request: Params = {"workspaceRoot": asked.cwd} | config
             trace = asked.trace.wire() if asked.trace else None
             result = await host.command("session/start", request, trace=trace)
             session_id = _session(result).get("sessionId")
             if not isinstance(session_id, str):
                 raise errors.host_error("malformedResult", "The host did not name the session")
-            self._add(self._conversation(session_id, asked.cwd, host))
+            self._add(self._conversation(session_id, asked.cwd, host, config))
             return session_id
 
     async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
@@ -103,15 +104,15 @@ class Sessions:
             raise errors.session_busy(session_id, f"The session {what}; try again when that is over")
         self._opening.add(session_id)
         try:
-            async with self._host(session_id) as host:
-                request: Params = {"sessionId": session_id, "excludeItems": True}
-                request |= await _config(host, asked.mcp_servers)
+            async with self._host(session_id) as host, _left_alone(known):
+                config = await _config(host, asked.mcp_servers)
+                request: Params = {"sessionId": session_id, "excludeItems": True} | config
                 trace = asked.trace.wire() if asked.trace else None
                 result = await host.command("session/resume", request, trace=trace)
                 root = _session(result).get("workspaceRoot")
                 if isinstance(root, str) and not same_directory(root, asked.cwd):
                     raise unusable_directory(asked.cwd, "is not the folder of this session")
-                conversation = self._conversation(session_id, asked.cwd, host)
+                conversation = self._conversation(session_id, asked.cwd, host, config)
                 if replay:
                     await conversation.replay()
                 self._add(conversation)
@@ -133,9 +134,9 @@ class Sessions:
         self._on_close(session_id)
         await conversation.close()
 
-    def _conversation(self, session_id: str, cwd: str, host: Host) -> Conversation:
+    def _conversation(self, session_id: str, cwd: str, host: Host, config: Params) -> Conversation:
         style = CardStyle(session_id, cwd, self.output_offered)
-        return Conversation(style, host, self._hosts, self._peer, self._background)
+        return Conversation(style, host, self._hosts, self._peer, self._background, config)
 
     def _add(self, conversation: Conversation) -> None:
         self._open[conversation.session_id] = conversation
@@ -152,6 +153,20 @@ class Sessions:
                 yield host
         except (MspError, HostGone) as error:
             raise client_error(error, session_id) from None
+
+
+@asynccontextmanager
+async def _left_alone(known: Conversation | None) -> AsyncIterator[None]:
+    """While a session is opened anew, its events are for the conversation to come, not for the one there is; that one
+    goes on if nothing comes of it."""
+    if known is not None:
+        known.unlisten()
+    try:
+        yield
+    except BaseException:
+        if known is not None:
+            known.listen()
+        raise
 
 
 async def _config(host: Host, servers: tuple[McpServer, ...]) -> Params:

@@ -85,3 +85,21 @@ class DiesInTheFirstTurn(Works):
         else:
             (self.directory / "died").touch()
             super().turn(session_id, turn_id)
+
+
+class KeepsHistory(Works):
+    """Can be loaded again; each opening tells of a call that goes on in the background, before it is answered."""
+
+    def on_session_resume(self, request: Json) -> None:
+        session_id = request["params"]["sessionId"]
+        self.open_shell(session_id, f"{session_id}-{self.next_cursor()}", background=True)
+        super().on_session_resume(request)
+
+    def on_view_page(self, request: Json) -> None:
+        self.answer(request, events=[], nextCursor=None)
+
+    def on_view_unsubscribe(self, request: Json) -> None:
+        self.answer(request)
+
+    def on_session_leave(self, request: Json) -> None:
+        self.answer(request, commandId=request["params"]["commandId"], status="accepted")

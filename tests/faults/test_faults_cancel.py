@@ -306,6 +306,38 @@ def test_g7_taking_back_a_request_stops_that_prompt_alone(tmp_path: Path) -> Non
         end(adapter)
 
 
+@pytest.mark.parametrize("prompt", ["slow 600", "approve", "stream 3000000 100"])
+def test_g7_close_is_answered_when_the_turn_has_settled(tmp_path: Path, prompt: str) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id, other = adapter.new_session(tmp_path), adapter.new_session(tmp_path)
+        first, second = adapter.begin_prompt(session_id, prompt), adapter.begin_prompt(session_id, "waits")
+        adapter.wait_for_update(lambda update: True)
+        closing = adapter.response(adapter.begin("session/close", {"sessionId": session_id}))
+        assert closing["result"] == {}
+        before = adapter.frames[: adapter.frames.index(closing)]
+        assert {frame["id"]: frame["result"] for frame in before if frame.get("id") in (first, second)} == {
+            first: CANCELLED,
+            second: CANCELLED,
+        }
+        assert adapter.response(adapter.begin_prompt(session_id, "too late"))["error"]["code"] == -32002
+        assert not after(adapter, closing)
+        assert adapter.prompt(other, "hello") == END_TURN
+        end(adapter)
+
+
+def test_g7_close_does_not_wait_for_ever(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", IgnoresInterrupts)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompt = begin_and_wait(adapter, session_id)
+        closing = adapter.begin("session/close", {"sessionId": session_id})
+        assert adapter.response(prompt)["result"] == CANCELLED
+        assert adapter.response(closing)["result"] == {}
+        end(adapter)
+
+
 # -- G8
 
 

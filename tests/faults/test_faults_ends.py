@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.adapter_process import EXIT_SECONDS, INITIALIZE, AdapterProcess, Json, permission, running_adapter
-from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, DiesInTheFirstTurn, Exits, Works
+from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, DiesInTheFirstTurn, Exits, KeepsHistory, Works
 from tests.processes import assert_gone, descendants, wait_until
 from tests.scripted_hosts import Placed, place
 
@@ -117,6 +117,47 @@ def test_e2_killed_while_idle(tmp_path: Path) -> None:
         assert adapter.prompt(adapter.new_session(tmp_path), "hello") == {"stopReason": "end_turn"}
         assert len(adapter.children()) == 1
         end(adapter)
+
+
+def test_e2_every_session_hears_of_it_once(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", KeepsHistory)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        opened = {"cwd": str(tmp_path), "mcpServers": []}
+        session_id, closed = adapter.new_session(tmp_path), adapter.new_session(tmp_path)
+        for _ in range(3):
+            assert adapter.call("session/load", {"sessionId": session_id, **opened}) == {}
+            assert adapter.call("session/load", {"sessionId": closed, **opened}) == {}
+        adapter.call("session/close", {"sessionId": closed})
+        prompt = adapter.begin_prompt(session_id, "go")
+        adapter.wait_for_update(lambda update: update.get("content", {}) == {"type": "text", "text": "working"})
+        cards = [update["toolCallId"] for update in adapter.updates() if is_open_card(update)]
+        assert len(cards) == len(set(cards)) >= 6
+        before = len(adapter.frames)
+        os.kill(host.pids("serve.pids")[0], signal.SIGKILL)
+        assert "error" in adapter.response(prompt)
+        ended = [frame["params"] for frame in adapter.frames[before:] if is_failed_card(frame)]
+        assert {params["sessionId"] for params in ended} == {session_id}
+        names = [params["update"]["toolCallId"] for params in ended]
+        assert len(names) == len(set(names)) == 2, "the call of the last load, and that of the turn"
+        end(adapter, host)
+
+
+def test_e2_the_next_host_is_told_of_the_mcp_servers(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", DiesInTheFirstTurn)
+    server = {"name": "demo", "command": "/bin/demo", "args": ["-v"], "env": [{"name": "A", "value": "b"}]}
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.call("session/new", {"cwd": str(tmp_path), "mcpServers": [server]})["sessionId"]
+        prompt = adapter.begin_prompt(session_id, "go")
+        adapter.wait_for_update(is_open_card)
+        os.kill(host.pids("serve.pids")[0], signal.SIGKILL)
+        assert "error" in adapter.response(prompt)
+        assert adapter.prompt(session_id, "again") == {"stopReason": "end_turn"}
+        [started], [resumed] = host.received("session/start"), host.received("session/resume")
+        assert started["params"]["config"]["mcpServers"]["demo"]["command"] == "/bin/demo"
+        assert resumed["params"]["config"] == started["params"]["config"]
+        end(adapter, host)
 
 
 # -- E3
@@ -261,6 +302,30 @@ def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool
         process.wait()
 
 
+@pytest.mark.parametrize("ends", ["input", "signal"])
+def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
+    process = raw_adapter(tmp_path, subprocess.DEVNULL)
+    try:
+        ask(process, 1, "initialize", INITIALIZE)
+        assert "result" in answer_to(process, 1)
+        ask(process, 2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        session_id = answer_to(process, 2)["result"]["sessionId"]
+        pids = [process.pid, *(row.pid for row in descendants(process.pid))]
+        text = {"type": "text", "text": "stream 2000000 100"}
+        ask(process, 3, "session/prompt", {"sessionId": session_id, "prompt": [text]})
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        if ends == "input":
+            process.stdin.close()
+        else:
+            process.terminate()
+        process.wait(2 * EXIT_SECONDS)
+        assert_gone(pids)
+    finally:
+        process.kill()
+        process.wait()
+
+
 # -- E6
 
 
@@ -327,6 +392,25 @@ def test_e7_stored_session_has_no_dangling_call(tmp_path: Path, prompt: str) -> 
         end(adapter)
     calls = [item for item in stored_items(tmp_path, session_id) if item["kind"] == "toolCall"]
     assert calls and all(item["status"] not in {"inProgress", "completed"} for item in calls), calls
+
+
+def test_e7_a_reload_shows_the_call_as_ended(tmp_path: Path) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.begin_prompt(session_id, "approve")
+        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        adapter.close_input()
+        end(adapter)
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        adapter.call("session/load", {"sessionId": session_id, "cwd": str(tmp_path), "mcpServers": []})
+        statuses: dict[str, str] = {}
+        for update in adapter.updates(session_id):
+            if update["sessionUpdate"].startswith("tool_call") and "status" in update:
+                statuses[update["toolCallId"]] = update["status"]
+        assert list(statuses.values()) == ["failed"]
+        end(adapter)
 
 
 def stored_items(home: Path, session_id: str) -> list[Json]:
