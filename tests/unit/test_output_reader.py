@@ -16,7 +16,7 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from adapter.bridge.stored_output import contract, errors, reader
+from adapter.bridge.stored_output import contract, errors, host_reads
 from adapter.bridge.stored_output.negotiation import Negotiation
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
@@ -567,21 +567,21 @@ async def test_20_seconds_cover_everything_after_the_start(
     tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert contract.READ_SECONDS == 20.0
-    monkeypatch.setattr(reader, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(host_reads, "READ_SECONDS", 0.3)
     async with reading(tmp_path, silent=[method]) as it:
         assert refused(await it.ask()) == (-32603, {"reason": "readTimeout", "budgetSeconds": 20})
         assert it.counts()[method] == 1
 
 
 async def test_many_slow_pages_together_are_too_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "READ_SECONDS", 0.4)
+    monkeypatch.setattr(host_reads, "READ_SECONDS", 0.4)
     async with reading(tmp_path, pages=[[]] * 30, seconds={"view/page": 0.1}) as it:
         assert refused(await it.ask())[1]["reason"] == "readTimeout"
         assert 1 <= it.counts()["view/page"] < 20
 
 
 async def test_the_start_does_not_count_as_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "READ_SECONDS", 2.0)
+    monkeypatch.setattr(host_reads, "READ_SECONDS", 2.0)
     async with reading(tmp_path, seconds={"initialize": 2.5}) as it:
         page_of(await it.ask())
 
@@ -598,7 +598,7 @@ async def test_a_read_that_took_too_long_does_not_spoil_the_next(
 ) -> None:
     async with reading(tmp_path, held=["item/readOutput"]) as it:
         with monkeypatch.context() as patched:
-            patched.setattr(reader, "READ_SECONDS", 0.3)
+            patched.setattr(host_reads, "READ_SECONDS", 0.3)
             assert refused(await it.ask())[1]["reason"] == "readTimeout"
         release(it.placed)
         assert content(page_of(await it.ask(lengthBytes=9))) == stored(9).decode(errors="ignore").encode()
@@ -798,7 +798,7 @@ async def test_what_goes_wrong_inside_the_adapter_is_answered_and_does_not_take_
 ) -> None:
     async with reading(tmp_path) as it:
         with monkeypatch.context() as patched:
-            patched.setattr(reader, "page_problem", lambda page, request: 1 / 0)
+            patched.setattr(host_reads, "page_problem", lambda page, request: 1 / 0)
             for _ in range(6):
                 assert refused(await it.ask()) == (-32603, {"reason": "internal"})
         page_of(await it.ask())

@@ -8,30 +8,21 @@ itself.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, Protocol
+from typing import Protocol
 
 import anyio
 
 from adapter.acp.errors import internal_error
 from adapter.acp.trace import TraceContext, read_trace
-from adapter.acp.workspace import same_directory
 from adapter.bridge.stored_output import errors
-from adapter.bridge.stored_output.contract import CONCURRENT_READS, MAX_BYTES, READ_SECONDS
+from adapter.bridge.stored_output.contract import CONCURRENT_READS
+from adapter.bridge.stored_output.host_reads import host_to_read_from, read_page
 from adapter.bridge.stored_output.negotiation import Negotiation
-from adapter.bridge.stored_output.page import page_problem, result_of
 from adapter.bridge.stored_output.read_host import ReadHost
-from adapter.bridge.stored_output.references import AVAILABLE, find_reference
 from adapter.bridge.stored_output.request import ReadRequest, read_request
-from adapter.bridge.stored_output.scan import HistoryScan, MalformedPage
-from adapter.bridge.stored_output.walk import walk
-from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout
-from adapter.msp.host import Host, HostStartError
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.peer import Call, Work
-from host_probe import Verified, parse_server_version, verified_for_reading
-
-_LOST_SESSIONS: Final = frozenset({"sessionNotFound", "sessionAmbiguous", "sessionStreamMismatch"})
 
 
 class OpenSessions(Protocol):
@@ -148,96 +139,6 @@ class OutputReader:
             self._start_next()
 
     async def _read(self, read: _Read) -> Params:
-        ready = False
-        try:
-            with anyio.CancelScope(deadline=anyio.current_time() + self._startup_timeout) as budget:
-                async with self._host.use() as host:
-                    ready = True
-                    budget.deadline = anyio.current_time() + READ_SECONDS
-                    return await _read_from(host, read)
-        except HostStartError as error:
-            raise self._start_failure(error) from None
-        except RequestTimeout:
-            raise errors.read_timeout() from None
-        except MalformedResult as error:
-            raise errors.inconsistent_page(error.details) from None
-        except HostGone as error:
-            raise errors.host_died(str(error)) from None
-        raise errors.read_timeout() if ready else errors.host_start_timeout(self._startup_timeout)
-
-    def _start_failure(self, error: HostStartError) -> RpcError:
-        if error.reason == "hostStartTimeout":
-            return errors.host_start_timeout(self._startup_timeout)
-        return errors.host_start_failed(error.details, error.exit_code)
-
-
-async def _read_from(host: Host, read: _Read) -> Params:
-    """Checks 6 to 12 on a ready host."""
-    request = read.request
-    handshake = await host.ready()
-    if not isinstance(verified_for_reading(parse_server_version(handshake.server_version)), Verified):
-        raise errors.host_version_unverified(handshake.server_version)
-    await _require_stored(host, request.session_id, read.workspace)
-    scan = await _scanned(host, request)
-    reference = find_reference(scan.item, request.ref_id) if scan.item is not None else None
-    if reference is None:
-        raise errors.output_not_found(scan)
-    if reference.availability != AVAILABLE:
-        raise errors.output_unavailable(reference.availability)
-    if request.offset > reference.byte_len:
-        raise errors.offset_out_of_range(reference.byte_len)
-    trace = read.trace.wire() if read.trace is not None else None
-    try:
-        page = await host.query("item/readOutput", request.host_params(), trace=trace)
-    except MspError as error:
-        raise _refusal(error, request, scan) from None
-    problem = page_problem(page, request)
-    if problem is not None:
-        raise errors.inconsistent_page(problem)
-    return result_of(page, request)
-
-
-async def _require_stored(host: Host, session_id: str, workspace: str) -> None:
-    """Check 7."""
-    try:
-        stored = await host.query("session/read", {"sessionId": session_id, "excludeItems": True})
-    except MspError as error:
-        raise errors.session_not_stored() if error.kind in _LOST_SESSIONS else _host_error(error) from None
-    session = stored.get("session")
-    if not isinstance(session, dict) or session.get("sessionId") != session_id:
-        raise errors.session_not_stored()
-    root = session.get("workspaceRoot")
-    if not isinstance(root, str) or not same_directory(root, workspace):
-        raise errors.workspace_mismatch()
-
-
-async def _scanned(host: Host, request: ReadRequest) -> HistoryScan:
-    """Recent history, as far back as the item or the budget goes."""
-    scan = HistoryScan(request.session_id, request.item_id)
-    try:
-        await walk(scan, host)
-    except MalformedPage as error:
-        raise errors.inconsistent_page(str(error)) from None
-    except MspError as error:
-        raise _host_error(error) from None
-    return scan
-
-
-def _refusal(error: MspError, request: ReadRequest, scan: HistoryScan) -> RpcError:
-    """What the host's refusal of `item/readOutput` means (check 11)."""
-    if error.kind == "invalidParams":
-        aligned = error.data.get("alignedNextOffset")
-        usable = type(aligned) is int and request.offset < aligned <= MAX_BYTES
-        return errors.offset_inside_character(aligned if usable else None)
-    if error.kind == "outputUnavailable":
-        availability = error.data.get("availability")
-        return errors.output_unavailable(availability if isinstance(availability, str) else "unknown")
-    if error.kind == "notFound":
-        return errors.output_not_found(scan)
-    if error.kind == "outputResultTooLarge":
-        return errors.piece_too_large()
-    return _host_error(error)
-
-
-def _host_error(error: MspError) -> RpcError:
-    return errors.host_error(error.kind, error.message)
+        trace = read.trace.wire() if read.trace is not None else None
+        async with host_to_read_from(self._host, self._startup_timeout) as host:
+            return await read_page(host, read.request, read.workspace, trace)

@@ -1,0 +1,151 @@
+"""What is asked of a read host: checks 5 to 12 of `docs/stored-output.md`. They need no connection and no open session.
+
+All of it runs inside `host_to_read_from`, which bounds the time and says in the words of the table how a host failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+
+from adapter.acp.workspace import same_directory
+from adapter.bridge.stored_output import errors
+from adapter.bridge.stored_output.contract import MAX_BYTES, READ_SECONDS
+from adapter.bridge.stored_output.page import page_problem, result_of
+from adapter.bridge.stored_output.read_host import ReadHost
+from adapter.bridge.stored_output.references import AVAILABLE, find_reference
+from adapter.bridge.stored_output.request import ReadRequest
+from adapter.bridge.stored_output.scan import BackwardScan, HistoryScan, MalformedPage
+from adapter.bridge.stored_output.walk import walk
+from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout
+from adapter.msp.host import Host, HostStartError
+from adapter.wire.envelope import Params, RpcError
+from host_probe import Verified, parse_server_version, verified_for_reading
+
+_LOST_SESSIONS: Final = frozenset({"sessionNotFound", "sessionAmbiguous", "sessionStreamMismatch"})
+
+
+@asynccontextmanager
+async def host_to_read_from(read_host: ReadHost, startup_timeout: float) -> AsyncIterator[Host]:
+    """A ready host of a verified version (checks 5 and 6), for `READ_SECONDS`.
+
+    Raises:
+        RpcError: there is none, or it failed or took too long meanwhile.
+    """
+    ready = False
+    try:
+        with anyio.CancelScope(deadline=anyio.current_time() + startup_timeout) as budget:
+            async with read_host.use() as host:
+                ready = True
+                budget.deadline = anyio.current_time() + READ_SECONDS
+                await _require_verified(host)
+                yield host
+    except HostStartError as error:
+        raise _start_failure(error, startup_timeout) from None
+    except RequestTimeout:
+        raise errors.read_timeout() from None
+    except MalformedResult as error:
+        raise errors.inconsistent_page(error.details) from None
+    except HostGone as error:
+        raise errors.host_died(str(error)) from None
+    if budget.cancelled_caught:
+        raise errors.read_timeout() if ready else errors.host_start_timeout(startup_timeout)
+
+
+async def read_page(host: Host, request: ReadRequest, workspace: str, trace: Any = None) -> Params:
+    """The result of one read of a session in the folder `workspace`: checks 7 to 12.
+
+    Raises:
+        RpcError: the first check that fails.
+        HostGone: no usable answer came.
+    """
+    if not same_directory(await stored_workspace(host, request.session_id), workspace):
+        raise errors.workspace_mismatch()
+    scan = HistoryScan(request.session_id, request.item_id)
+    await look_through(host, scan)
+    reference = find_reference(scan.item, request.ref_id) if scan.item is not None else None
+    if reference is None:
+        raise errors.output_not_found(scan)
+    if reference.availability != AVAILABLE:
+        raise errors.output_unavailable(reference.availability)
+    if request.offset > reference.byte_len:
+        raise errors.offset_out_of_range(reference.byte_len)
+    try:
+        page = await host.query("item/readOutput", request.host_params(), trace=trace)
+    except MspError as error:
+        raise _refusal(error, request, scan) from None
+    problem = page_problem(page, request)
+    if problem is not None:
+        raise errors.inconsistent_page(problem)
+    return result_of(page, request)
+
+
+async def stored_workspace(host: Host, session_id: str) -> str:
+    """The folder of a stored session; the first half of check 7.
+
+    Raises:
+        RpcError: it is not stored, or has no folder.
+        HostGone: no usable answer came.
+    """
+    try:
+        stored = await host.query("session/read", {"sessionId": session_id, "excludeItems": True})
+    except MspError as error:
+        raise errors.session_not_stored() if error.kind in _LOST_SESSIONS else _host_error(error) from None
+    session = stored.get("session")
+    if not isinstance(session, dict) or session.get("sessionId") != session_id:
+        raise errors.session_not_stored()
+    root = session.get("workspaceRoot")
+    if not isinstance(root, str):
+        raise errors.workspace_mismatch()
+    return root
+
+
+async def look_through(host: Host, scan: BackwardScan) -> None:
+    """Recent history, as far back as the scan or its budget goes.
+
+    Raises:
+        RpcError: the host refused a page, or gave none.
+        HostGone: no usable answer came.
+    """
+    try:
+        await walk(scan, host)
+    except MalformedPage as error:
+        raise errors.inconsistent_page(str(error)) from None
+    except MspError as error:
+        raise _host_error(error) from None
+
+
+async def _require_verified(host: Host) -> None:
+    """Check 6."""
+    handshake = await host.ready()
+    if not isinstance(verified_for_reading(parse_server_version(handshake.server_version)), Verified):
+        raise errors.host_version_unverified(handshake.server_version)
+
+
+def _start_failure(error: HostStartError, startup_timeout: float) -> RpcError:
+    if error.reason == "hostStartTimeout":
+        return errors.host_start_timeout(startup_timeout)
+    return errors.host_start_failed(error.details, error.exit_code)
+
+
+def _refusal(error: MspError, request: ReadRequest, scan: HistoryScan) -> RpcError:
+    """What the host's refusal of `item/readOutput` means (check 11)."""
+    if error.kind == "invalidParams":
+        aligned = error.data.get("alignedNextOffset")
+        usable = type(aligned) is int and request.offset < aligned <= MAX_BYTES
+        return errors.offset_inside_character(aligned if usable else None)
+    if error.kind == "outputUnavailable":
+        availability = error.data.get("availability")
+        return errors.output_unavailable(availability if isinstance(availability, str) else "unknown")
+    if error.kind == "notFound":
+        return errors.output_not_found(scan)
+    if error.kind == "outputResultTooLarge":
+        return errors.piece_too_large()
+    return _host_error(error)
+
+
+def _host_error(error: MspError) -> RpcError:
+    return errors.host_error(error.kind, error.message)
