@@ -287,6 +287,20 @@ def test_a_rejection_is_repeated_too(host: SimHost) -> None:
     assert errors[0] == errors[1]
 
 
+def test_a_command_that_was_not_admitted_may_come_again_with_the_same_id(host: SimHost) -> None:
+    session = host.start()
+    running = host.prompt(session, "slow 60")
+    for _ in range(64):
+        host.prompt(session, "next")
+    params = {"sessionId": session, "input": [{"type": "text", "text": "one too many"}]}
+    with pytest.raises(Refused) as caught:
+        host.command("turn/start", params, "again")
+    assert (caught.value.code, caught.value.data["capacity"], caught.value.data["retryable"]) == (-32031, 64, True)
+    host.command("turn/interrupt", {"sessionId": session, "turnId": running})
+    host.until_method("turn/completed")
+    assert host.command("turn/start", params, "again")["turnId"] == "again"
+
+
 def test_commands_are_known_again_after_a_restart(tmp_path: Path) -> None:
     with sim_host(tmp_path) as first:
         first.handshake()

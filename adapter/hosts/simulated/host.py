@@ -142,7 +142,7 @@ class Host:
         else:
             self._answer(request, frame)
         following, self._following = self._following, []
-        for callback in following:
+        for callback in following if "result" in frame else ():
             callback()
 
     def _answer(self, request: Request, frame: Json) -> None:

@@ -26,7 +26,9 @@ WITHOUT_SESSION: Final = frozenset({"session/start", "session/fork", "session/si
 THIS_LIFE_ONLY: Final = frozenset({"session/resume", "session/leave", "turn/interrupt", "turn/cancel", "task/stop"})
 """Commands that are remembered as long as the host lives."""
 
-NOT_TAKEN_IN: Final = frozenset({"invalidParams", "sessionNotFound", "sessionInUse", "sessionNotLoaded"})
+NOT_TAKEN_IN: Final = frozenset(
+    {"invalidParams", "sessionNotFound", "sessionInUse", "sessionNotLoaded", "backpressured", "overloaded"}
+)
 """Refusals before admission: the same id may be used again once the cause is gone."""
 
 
@@ -43,45 +45,48 @@ class Ledger:
         Raises:
             RpcError: what the handler refused with, or the id was used for something else.
         """
-        command_id = text(params, "commandId")
+        command_id, digest = text(params, "commandId"), payload_digest(method, params)
         session = host.sessions.get(str(params.get("sessionId")))
-        kept = method not in THIS_LIFE_ONLY and method not in WITHOUT_SESSION
-        known = self._known.get(command_id)
-        if known is None and session is not None:
-            known = session.commands.get(command_id)
-        if known is None and method in WITHOUT_SESSION:
-            known = self._store.recall(command_id)
-        digest = payload_digest(method, params)
+        known = self._find(command_id, method, session)
         if known is not None:
             return _replay(command_id, known, digest)
         entry: Json = {"commandId": command_id, "digest": digest}
-        if kept and session is not None:
-            session.note("intake", entry)
+        self._write("intake", entry, method, session)
         try:
             entry["result"] = handler(host, params)
         except RpcError as error:
             if error.data is not None and error.data["kind"] in NOT_TAKEN_IN:
-                if kept and session is not None:
-                    session.note("withdrawn", entry)
+                self._write("withdrawn", entry, method, session)
                 raise
             entry["error"] = [error.code, error.message, error.data]
+            self._settle(entry, method, session)
             raise
-        finally:
-            if "result" in entry or "error" in entry:
-                self._known[command_id] = entry
-                if method in WITHOUT_SESSION:
-                    self._store.remember(entry)
-                elif kept and session is not None:
-                    session.note("outcome", entry)
+        self._settle(entry, method, session)
         return dict(entry["result"])
+
+    def _find(self, command_id: str, method: str, session: Session | None) -> Json | None:
+        if command_id in self._known:
+            return self._known[command_id]
+        if method in WITHOUT_SESSION:
+            return self._store.recall(command_id)
+        return session.commands.get(command_id) if session is not None else None
+
+    def _settle(self, entry: Json, method: str, session: Session | None) -> None:
+        self._known[entry["commandId"]] = entry
+        self._write("outcome", entry, method, session)
+
+    def _write(self, kind: str, entry: Json, method: str, session: Session | None) -> None:
+        if method in WITHOUT_SESSION:
+            if kind == "outcome":
+                self._store.remember(entry)
+        elif method not in THIS_LIFE_ONLY and session is not None:
+            session.note(kind, entry)
 
     def reject(self, session: Session, command_id: str, reason: str) -> None:
         """Make a command that was accepted count as rejected: it could not be carried out after all."""
-        entry = self._known.get(command_id) or session.commands[command_id]
+        digest = self._known[command_id]["digest"]
         error = rejected(command_id, reason)
-        entry = {key: entry[key] for key in ("commandId", "digest")} | {
-            "error": [error.code, error.message, error.data]
-        }
+        entry = {"commandId": command_id, "digest": digest, "error": [error.code, error.message, error.data]}
         self._known[command_id] = entry
         session.note("outcome", entry)
 
