@@ -161,7 +161,7 @@ class ScriptedHost:
         self.item("started", session_id, turn_id, item_id, kind="toolCall", tool="bash", args=arguments, **members)
         return item_id
 
-    def ask_approval(self, session_id: str, turn_id: str) -> str:
+    def ask_approval(self, session_id: str, turn_id: str, **members: Any) -> str:
         """A shell call that waits for consent; gives the approval id."""
         approval_id = f"{turn_id}-approval"
         item_id = self.open_shell(session_id, turn_id)
@@ -179,6 +179,7 @@ class ScriptedHost:
             "subject": {"kind": "shell", "command": "sleep 600"},
             "currentRequirementId": {"approvalId": approval_id, "sourceIndex": 0},
             "availableChoices": choices,
+            **members,
         }
         self.send({"jsonrpc": "2.0", "id": f"ask-{turn_id}", "method": "approval/request", "params": asked})
         return approval_id

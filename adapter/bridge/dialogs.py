@@ -4,7 +4,7 @@ overtaken."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import anyio
@@ -48,6 +48,8 @@ class Dialogs:
         self._stop_turn = stop_turn
         self._is_stopped = is_stopped
         self._open: dict[str, anyio.CancelScope] = {}
+        self._turns: dict[str, Any] = {}
+        """Which turn each open dialog ends with; a subagent's is not among them, since it may outlive any."""
         self._client_cannot_answer = False
 
     def ask(self, params: dict[str, Any]) -> None:
@@ -55,6 +57,8 @@ class Dialogs:
         approval_id = params["approvalId"]
         self.withdraw(approval_id)
         scope = self._open[approval_id] = anyio.CancelScope()
+        if not permission.is_of_subagent(params):
+            self._turns[approval_id] = params.get("turnId")
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
             self._projection.ask(item_id, params.get("turnId"), permission.question(params))
@@ -63,8 +67,15 @@ class Dialogs:
     def withdraw(self, approval_id: str) -> None:
         """Take a dialog off the screen: it is settled, or has moved on to another stage."""
         scope = self._open.pop(approval_id, None)
+        self._turns.pop(approval_id, None)
         if scope is not None:
             scope.cancel()
+
+    def withdraw_turns(self, turn_ids: Collection[str]) -> None:
+        """Take the dialogs of turns that are over off the screen, and those that name no turn."""
+        for approval_id, turn_id in list(self._turns.items()):
+            if turn_id is None or turn_id in turn_ids:
+                self.withdraw(approval_id)
 
     def withdraw_all(self) -> None:
         """Take every dialog off the screen."""
@@ -84,7 +95,7 @@ class Dialogs:
             else:
                 await self._decide(params, choice)
         if self._open.get(params["approvalId"]) is scope:
-            del self._open[params["approvalId"]]
+            self.withdraw(params["approvalId"])
 
     async def _choice(self, params: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
         """What to tell the host; None means that the turn has to stop."""
@@ -111,7 +122,8 @@ class Dialogs:
         except PeerClosed:
             return None
         if permission.is_cancelled(answer):
-            return None
+            # The end of a turn does not settle what its subagents ask for.
+            return refused if permission.is_of_subagent(params) else None
         return permission.selected_choice(answer, offered) or refused
 
     async def _decide(self, params: dict[str, Any], choice_id: str) -> None:

@@ -52,6 +52,11 @@ def is_cancelled(answer: dict[str, Any]) -> bool:
     return isinstance(outcome, dict) and outcome.get("outcome") == "cancelled"
 
 
+def is_of_subagent(params: dict[str, Any]) -> bool:
+    """Whether a subagent asks, which may go on when the turn that started it is over (`msp.md §15.2`)."""
+    return isinstance(params.get("subagentOrigin"), dict)
+
+
 def refusal(offered: list[dict[str, Any]], choices: Any) -> str | None:
     """The offered choice that refuses just this call, None if there is none: a plain denial before an abort."""
     ids = {choice.get("choiceId"): choice.get("decision") for choice in choices if isinstance(choice, dict)}

@@ -232,7 +232,7 @@ class Conversation:
         if not run.settled.is_set():
             log.warning("the host did not end a stopped turn within %g s; going on without it", grace)
             self._given_up = True
-            self._dialogs.withdraw_all()
+            self._dialogs.withdraw_turns(run.turn_ids)
             for turn_id in run.turn_ids:
                 self._projection.silence(turn_id)
             run.settle(None)
@@ -273,7 +273,7 @@ class Conversation:
 
     def _end_turn(self, run: PromptRun) -> None:
         """What has to be on the wire before the prompt is answered."""
-        self._dialogs.withdraw_all()
+        self._dialogs.withdraw_turns(run.turn_ids)
         for turn_id in sorted(run.turn_ids):
             self._projection.close_turn(turn_id)
 

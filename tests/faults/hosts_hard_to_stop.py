@@ -171,3 +171,16 @@ class Gated(Busy):
 
     def turn(self, session_id: str, turn_id: str) -> None:
         ScriptedHost.turn(self, session_id, turn_id)
+
+
+class LeavesSubagent(ScriptedHost):
+    """Each turn ends while a subagent of it waits for consent."""
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        self.ask_approval(session_id, turn_id, subagentOrigin={"subagentId": "child-1"})
+        super().turn(session_id, turn_id)
+
+    def on_approval_decide(self, request: Json) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted")
+        self.event("approval/resolved", params["sessionId"], approvalId=params["approvalId"])

@@ -11,13 +11,14 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.adapter_process import AdapterProcess, Json, running_adapter
+from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.faults.hosts_hard_to_stop import (
     Busy,
     EndsAfterTheNextPrompt,
     EndsItsWay,
     Gated,
     IgnoresInterrupts,
+    LeavesSubagent,
     SlowToAcknowledge,
     TalksAfterTheEnd,
 )
@@ -395,4 +396,36 @@ def test_g9_late_events_of_a_cancelled_turn(tmp_path: Path, at: str) -> None:
         assert response["result"] == CANCELLED
         assert adapter.prompt(session_id, "again") == END_TURN
         assert texts_of(after(adapter, response)) == ["the second answer"]
+        end(adapter)
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [(permission("yes"), "yes"), ({"result": {"outcome": {"outcome": "cancelled"}}}, "no")],
+    ids=["allowed", "cancelled"],
+)
+def test_g9_a_subagent_may_ask_beyond_its_turn(tmp_path: Path, answer: Json, choice: str) -> None:
+    host = place(tmp_path / "host", LeavesSubagent)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "go") == END_TURN
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        assert not any(frame.get("method") == "$/cancel_request" for frame in adapter.frames)
+        adapter.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
+        wait_until(lambda: bool(host.received("approval/decide")))
+        assert [frame["params"]["choiceId"] for frame in host.received("approval/decide")] == [choice]
+        end(adapter)
+
+
+def test_g9_a_closed_session_asks_nothing_more(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", LeavesSubagent)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "go") == END_TURN
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        adapter.call("session/close", {"sessionId": session_id})
+        taken_back = [frame["params"] for frame in adapter.frames if frame.get("method") == "$/cancel_request"]
+        assert taken_back == [{"requestId": asked["id"]}]
         end(adapter)
