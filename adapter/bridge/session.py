@@ -194,6 +194,9 @@ class Conversation:
             # What was to be replaced still runs.
             self._given_up = self._given_up or replace
             return run.settle(client_error(error, self.session_id))
+        except Exception:
+            run.settle(errors.internal_error())
+            raise
         turn_id = ack.get("turnId")
         if not isinstance(turn_id, str):
             return run.settle(errors.host_error("malformedResult", "The host did not name the turn"))
@@ -268,8 +271,11 @@ class Conversation:
     def _turn_ended(self, change: TurnEnded) -> None:
         for run in self._runs:
             if change.turn_id in run.turn_ids:
-                self._end_turn(run)
-                run.settle(change.outcome)
+                try:
+                    self._end_turn(run)
+                finally:
+                    # Whatever cannot be shown: the prompt is answered.
+                    run.settle(change.outcome)
 
     def _end_turn(self, run: PromptRun) -> None:
         """What has to be on the wire before the prompt is answered."""
@@ -304,9 +310,11 @@ class Conversation:
             await host.wait_gone()
         if watching.cancel_called:
             return
-        self._projection.close_turn(None)
-        self._dialogs.withdraw_all()
         assert host.gone is not None
-        for run in self._runs:
-            if run.submitted:
-                run.settle(client_error(host.gone, self.session_id))
+        try:
+            self._projection.close_turn(None)
+            self._dialogs.withdraw_all()
+        finally:
+            for run in self._runs:
+                if run.submitted:
+                    run.settle(client_error(host.gone, self.session_id))
