@@ -47,7 +47,9 @@ def card_text(item: ItemState, session_id: str, *, is_command: bool, output_offe
         return CardText("\n".join([fenced(output) if is_command else output, *notes]), None, structured)
     reference = read_reference(raw.get(OUTPUT_MEMBER))
     total = bounded.total_bytes if not host_cut else reference.byte_len if reference else None
-    notice = _notice(bounded, total, _advice(item, session_id, bounded, reference, output_offered))
+    # Text made of a structured result, or shown for bytes that may be no text, says nothing about an offset.
+    read_from = bounded.head_bytes if structured is None and _is_text(reference) else 0
+    notice = _notice(bounded, total, _advice(item, session_id, read_from, reference, output_offered))
     pieces = [show(bounded.head), notice, *([show(bounded.tail)] if bounded.tail else []), *notes]
     return CardText("\n".join(pieces), _facts(bounded, total), structured)
 
@@ -85,16 +87,18 @@ def _notice(bounded: BoundedText, total: int | None, advice: str) -> str:
     return f"[{who} shows {shown} {of}{ends}. {advice}]"
 
 
-def _advice(
-    item: ItemState, session_id: str, bounded: BoundedText, reference: OutputRef | None, output_offered: bool
-) -> str:
+def _advice(item: ItemState, session_id: str, read_from: int, reference: OutputRef | None, output_offered: bool) -> str:
     if reference is None:
         return "The rest is not stored"
     if reference.availability != AVAILABLE:
         return f"The host says of the whole output: {one_line(reference.availability, 40)}"
     if output_offered:
-        return f"Read on with {METHOD}, outputRef {reference.id}, offsetBytes {bounded.head_bytes}"
+        return f"Read on with {METHOD}, outputRef {reference.id}, offsetBytes {read_from}"
     return f"Get all of it with: muse-adapter output {session_id} {item.item_id}"
+
+
+def _is_text(reference: OutputRef | None) -> bool:
+    return reference is None or reference.media_type is None or reference.media_type.startswith("text/")
 
 
 def _failure(item: ItemState) -> str | None:

@@ -16,7 +16,7 @@ from adapter.acp.text import one_line
 from adapter.acp.tool_content import text_content
 from adapter.bridge.bounded_text import bound_text, with_notice
 from adapter.bridge.card_text import TRUNCATED_KEY, card_text, described
-from adapter.bridge.stored_output.references import card_meta
+from adapter.bridge.stored_output.references import card_meta, has_reference
 from adapter.msp.items import ItemState
 from adapter.wire.framing import decode_json
 
@@ -26,7 +26,7 @@ MESSAGE_KINDS: Final = frozenset({"userMessage", "agentMessage", "reasoning"})
 CARD_KINDS: Final = frozenset(
     {"toolCall", "userShell", "subagent", "workflow", "compaction", "hookRun", "webSearch", "reminderChild"}
 )
-"""Item kinds that are always a card. Any other is one if the host gives it a text to show."""
+"""Item kinds that are always a card. Any other is one if the host gives it a text to show, or stores bytes of it."""
 
 _TOOL_KINDS: Final[dict[str, str]] = {
     "bash": "execute",
@@ -95,7 +95,9 @@ class Card(msgspec.Struct, frozen=True):
 
 def is_card(item: ItemState) -> bool:
     """Whether the item is shown as a card."""
-    return item.kind in CARD_KINDS or (item.kind not in MESSAGE_KINDS and bool(item.raw.get("fallbackText")))
+    if item.kind in CARD_KINDS:
+        return True
+    return item.kind not in MESSAGE_KINDS and (bool(item.raw.get("fallbackText")) or has_reference(item.raw))
 
 
 def outlives_turn(item: ItemState) -> bool:

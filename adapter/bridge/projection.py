@@ -14,14 +14,24 @@ from typing import Any, Final
 
 from adapter.acp import updates
 from adapter.bridge.card_text import TRUNCATED_KEY
-from adapter.bridge.cards import Card, CardStyle, card_of, is_card, outlives_turn, output_text, user_text
+from adapter.bridge.cards import (
+    MESSAGE_KINDS,
+    Card,
+    CardStyle,
+    card_of,
+    is_card,
+    outlives_turn,
+    output_text,
+    user_text,
+)
 from adapter.bridge.stored_output.contract import KEY as OUTPUT_KEY
-from adapter.bridge.stored_output.references import card_meta
+from adapter.bridge.stored_output.references import card_meta, has_unusable_reference
 from adapter.msp.changes import Change, ItemChanged, TextAppended
 from adapter.msp.items import ItemState
 from adapter.wire.peer import Peer
 
 log = logging.getLogger("adapter.bridge")
+log_output = logging.getLogger("adapter.output")
 
 REMEMBERED_CARDS: Final = 4000
 """Ended cards remembered so that a late event does not open them again."""
@@ -87,14 +97,16 @@ class Projection:
         """Whether nothing of this turn is shown any more."""
         return turn_id in self._silenced
 
-    def close_turn(self, turn_id: str | None) -> None:
-        """End the cards of a turn that did not end with it, except those that go on, and those that name no turn; None
-        means every card there is."""
+    def close_turn(self, turn_id: str | None, *, tasks_go_on: bool = False) -> None:
+        """End the cards of a turn that did not end with it, except those that go on, and those that name no turn. None
+        means every card there is; `tasks_go_on`: but for those that outlive turns."""
         if turn_id is not None:
             _keep(self._ended_turns, turn_id)
         for item_id, shown in list(self._cards.items()):
-            elsewhere = shown.item.turn_id not in (turn_id, None)
-            goes_on = turn_id is not None and (elsewhere or outlives_turn(shown.item))
+            if turn_id is None:
+                goes_on = tasks_go_on and outlives_turn(shown.item)
+            else:
+                goes_on = shown.item.turn_id not in (turn_id, None) or outlives_turn(shown.item)
             if not shown.ended and not goes_on:
                 shown.ended = True
                 self._send(updates.tool_call_update(self.session_id, item_id, status="failed"))
@@ -124,7 +136,7 @@ class Projection:
         """Tell what can be read of an item whose card is not shown again."""
         item_id = raw["itemId"]
         meta = card_meta(self.session_id, item_id, raw)
-        if meta and item_id not in self._cards:
+        if meta and item_id not in self._cards and raw.get("kind") not in MESSAGE_KINDS:
             item = ItemState(item_id)
             item.raw = raw
             self._remember(item_id, _Shown(item, {"status": "completed"}, meta))
@@ -181,6 +193,8 @@ class Projection:
         shown = self._cards.get(item.item_id)
         if shown is None and item.turn_id in self._ended_turns and not outlives_turn(item):
             return
+        if self._style.output_offered and has_unusable_reference(item.raw):
+            log_output.warning("what the host says is stored of an item cannot be used, and is not announced")
         card = card_of(item, self._style)
         if shown is None:
             members = card.members()

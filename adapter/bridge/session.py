@@ -71,7 +71,6 @@ class Conversation:
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
-        self._watch = anyio.CancelScope()
         self._retired = False
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: lambda change: self._name_run(change.command_id, change.turn_id),
@@ -94,8 +93,15 @@ class Conversation:
         self._session.host.unlisten(self.session_id)
         self._watching.cancel()
 
-    async def replay(self) -> None:
+    def retire(self) -> None:
+        """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
+        self._retired = True
+        self._dialogs.withdraw_all()
+
+    async def replay(self, *, at_rest: bool, tasks_go_on: bool) -> None:
         """Show the whole stored conversation, in order (`acp.md §4`, load); before `listen`.
+
+        `at_rest`: no turn runs, also if the history lacks the end of one. `tasks_go_on`: what outlives turns may run.
 
         Raises:
             MspError, HostGone: the host did not give it.
@@ -109,8 +115,8 @@ class Conversation:
                 await self._peer.writable()
         finally:
             self._projection.replaying = False
-        if not self._session.fold.turns.running:
-            self._projection.close_turn(None)
+        if at_rest or not self._session.fold.turns.running:
+            self._projection.close_turn(None, tasks_go_on=tasks_go_on)
         if not history.complete:
             self._projection.history_incomplete(history.events)
 
@@ -121,6 +127,8 @@ class Conversation:
             await walk(scan, self._session.host)
         except (MspError, HostGone, MalformedPage) as error:
             log.warning("the session's history could not be read for stored output: %s", error)
+        if self._retired:
+            return
         for item in scan.items():
             self._projection.restore(item)
         if not scan.exhausted:
@@ -131,7 +139,12 @@ class Conversation:
         self.cancel()
         while self._runs:
             await self._runs[0].answered.wait()
+        self.retire()
         self.unlisten()
+        await self.leave()
+
+    async def leave(self) -> None:
+        """Let the host forget the session; it stays stored."""
         await self._session.leave()
 
     @property

@@ -23,6 +23,9 @@ from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Peer
 
+_AT_REST: Final = frozenset({"idle", "notLoaded"})
+"""Statuses of a session in which no turn runs (`msp.md §10.1`)."""
+
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
 
@@ -41,14 +44,17 @@ class Sessions:
         self._on_close = on_close
         self._open: dict[str, Conversation] = {}
         self._opening: set[str] = set()
+        self._closing: set[str] = set()
         self._closed: OrderedDict[str, None] = OrderedDict()
 
     def get(self, session_id: str) -> Conversation:
         """An open session.
 
         Raises:
-            RpcError: -32002; it is closed, or was never here.
+            RpcError: -32600; it is being opened. -32002; it is closed, or was never here.
         """
+        if session_id in self._opening:
+            raise errors.session_busy(session_id, "The session is being opened; try again when that is over")
         conversation = self._open.get(session_id)
         if conversation is not None:
             return conversation
@@ -99,8 +105,8 @@ class Sessions:
         require_directory(asked.cwd)
         session_id = asked.session_id
         known = self._open.get(session_id)
-        if session_id in self._opening or (known is not None and known.is_busy):
-            what = "is being opened" if session_id in self._opening else "has a prompt running"
+        what = self._occupation(session_id)
+        if what is not None:
             raise errors.session_busy(session_id, f"The session {what}; try again when that is over")
         self._opening.add(session_id)
         try:
@@ -108,13 +114,15 @@ class Sessions:
                 config = await _config(host, asked.mcp_servers)
                 request: Params = {"sessionId": session_id, "excludeItems": True} | config
                 trace = asked.trace.wire() if asked.trace else None
-                result = await host.command("session/resume", request, trace=trace)
-                root = _session(result).get("workspaceRoot")
-                if isinstance(root, str) and not same_directory(root, asked.cwd):
-                    raise unusable_directory(asked.cwd, "is not the folder of this session")
+                session = _session(await host.command("session/resume", request, trace=trace))
                 conversation = self._conversation(session_id, asked.cwd, host, config)
-                if replay:
-                    await conversation.replay()
+                async with self._left_again(conversation):
+                    root = session.get("workspaceRoot")
+                    if isinstance(root, str) and not same_directory(root, asked.cwd):
+                        raise unusable_directory(asked.cwd, "is not the folder of this session")
+                    if replay:
+                        at_rest = session.get("status") in _AT_REST
+                        await conversation.replay(at_rest=at_rest, tasks_go_on=known is not None)
                 self._add(conversation)
                 return conversation
         finally:
@@ -132,16 +140,42 @@ class Sessions:
         if len(self._closed) > REMEMBERED_CLOSED:
             self._closed.popitem(last=False)
         self._on_close(session_id)
-        await conversation.close()
+        self._closing.add(session_id)
+        try:
+            await conversation.close()
+        finally:
+            self._closing.discard(session_id)
+
+    def _occupation(self, session_id: str) -> str | None:
+        """What a session does that does not go together with opening it; None if nothing."""
+        known = self._open.get(session_id)
+        if session_id in self._opening:
+            return "is being opened"
+        if session_id in self._closing:
+            return "is being closed"
+        return "has a prompt running" if known is not None and known.is_busy else None
 
     def _conversation(self, session_id: str, cwd: str, host: Host, config: Params) -> Conversation:
         style = CardStyle(session_id, cwd, self.output_offered)
         return Conversation(style, host, self._hosts, self._peer, self._background, config)
 
     def _add(self, conversation: Conversation) -> None:
+        replaced = self._open.get(conversation.session_id)
+        if replaced is not None:
+            replaced.retire()
         self._open[conversation.session_id] = conversation
         self._closed.pop(conversation.session_id, None)
         conversation.listen()
+
+    @asynccontextmanager
+    async def _left_again(self, conversation: Conversation) -> AsyncIterator[None]:
+        """If nothing comes of opening a session that was not open, its host does not keep it from others."""
+        try:
+            yield
+        except BaseException:
+            if conversation.session_id not in self._open:
+                self._background.start(conversation.leave)
+            raise
 
     @asynccontextmanager
     async def _host(self, session_id: str | None = None) -> AsyncIterator[Host]:

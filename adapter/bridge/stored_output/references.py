@@ -22,12 +22,13 @@ _META_KEYS: Final = {OUTPUT_MEMBER: KEY, PATCH_MEMBER: PATCH_KEY}
 
 
 class OutputRef(msgspec.Struct, frozen=True):
-    """A reference as the host gave it: `byte_len` in stored bytes, `availability` in the host's word."""
+    """A reference as the host gave it: `byte_len` in stored bytes, `availability` and `digest` in the host's words."""
 
     id: str
     byte_len: int
     availability: str
     media_type: str | None = None
+    digest: str | None = None
 
 
 def read_reference(value: Any) -> OutputRef | None:
@@ -35,7 +36,7 @@ def read_reference(value: Any) -> OutputRef | None:
     if not isinstance(value, dict):
         return None
     ref_id, byte_len, availability = value.get("id"), value.get("byteLen"), value.get("availability")
-    media_type = value.get("mediaType")
+    media_type, digest = value.get("mediaType"), value.get("digest")
     if type(ref_id) is not str or not 1 <= len(ref_id) <= MAX_ID_LENGTH:
         return None
     if type(byte_len) is not int or not 0 <= byte_len <= MAX_BYTES:
@@ -43,16 +44,29 @@ def read_reference(value: Any) -> OutputRef | None:
     if type(availability) is not str or not availability:
         return None
     believed = type(media_type) is str and 1 <= len(media_type) <= MAX_MEDIA_TYPE_LENGTH
-    return OutputRef(ref_id, byte_len, availability, media_type if believed else None)
+    return OutputRef(
+        ref_id,
+        byte_len,
+        availability,
+        media_type=media_type if believed else None,
+        digest=digest if type(digest) is str else None,
+    )
+
+
+def references_of(item: dict[str, Any]) -> list[OutputRef]:
+    """What can be read of an item: its output, its patch."""
+    found = [read_reference(item.get(member)) for member in (OUTPUT_MEMBER, PATCH_MEMBER)]
+    return [reference for reference in found if reference is not None]
 
 
 def find_reference(item: dict[str, Any], ref_id: str) -> OutputRef | None:
-    """The item's reference with exactly this id: its output, or its patch."""
-    for member in (OUTPUT_MEMBER, PATCH_MEMBER):
-        reference = read_reference(item.get(member))
-        if reference is not None and reference.id == ref_id:
-            return reference
-    return None
+    """The item's reference with exactly this id."""
+    return next((reference for reference in references_of(item) if reference.id == ref_id), None)
+
+
+def has_reference(item: dict[str, Any]) -> bool:
+    """Whether the host stores bytes of the item."""
+    return any(read_reference(item.get(member)) is not None for member in _META_KEYS)
 
 
 def has_unusable_reference(item: dict[str, Any]) -> bool:
