@@ -26,7 +26,8 @@ def end(adapter: AdapterProcess, *placed: Placed) -> None:
     pids = [row.pid for row in descendants(adapter.process.pid)]
     assert adapter.finish() == 0
     assert b"Traceback" not in adapter.stderr, adapter.stderr.decode()
-    assert len(adapter.stderr) < LOG_BYTES
+    notes = adapter.stderr.splitlines()
+    assert len(notes) == len(set(notes)) and len(adapter.stderr) < LOG_BYTES, adapter.stderr.decode()
     assert_gone([*pids, *(pid for host in placed for pid in host.pids())])
 
 
