@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
-from adapter.bridge.host_choice import HostChoice, resolve_muse
-from adapter.cli.options import COMMANDS
+from adapter.bridge.host_choice import resolve_muse
+from adapter.bridge.stored_output.contract import MAX_BYTES
+from adapter.bridge.stored_output.references import MAX_ID_LENGTH
+from adapter.cli.logs import log_to_stderr
+from adapter.cli.options import COMMANDS, host_choice
 from adapter.msp.host import HostStartError
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -41,13 +43,52 @@ def demo(context: typer.Context) -> None:
 @app.command(help=COMMANDS["login"])
 def login(context: typer.Context) -> None:
     """Run `muse login` and exit with its code."""
-    options = context.obj
     try:
-        muse = resolve_muse(HostChoice(environ=dict(os.environ), home=Path.home(), muse=options.muse))
+        muse = resolve_muse(host_choice(context.obj))
     except HostStartError as error:
         typer.echo(error.details, err=True)
         raise typer.Exit(1) from None
     raise typer.Exit(subprocess.run([*muse, "login"], check=False).returncode)
+
+
+@app.command(
+    help=COMMANDS["output"],
+    epilog="Example: muse-adapter output SESSION ITEM -o build.log",
+)
+def output(
+    context: typer.Context,
+    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="the id of a stored session")],
+    item_id: Annotated[
+        str | None, typer.Argument(metavar="ITEM", help="the id of a tool call; without it outputs are listed")
+    ] = None,
+    ref: Annotated[
+        str | None, typer.Option("--ref", metavar="ID", help="which output of the item (default: its first)")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="where the bytes go (default: stdout)")
+    ] = None,
+    offset: Annotated[int, typer.Option(metavar="N", min=0, max=MAX_BYTES, help="the first byte to read")] = 0,
+    length: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=MAX_BYTES, help="how many bytes to read (default: all)")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on behind the bytes that FILE has")] = False,
+) -> None:
+    """List the outputs of a session, or read one."""
+    from adapter.cli.output import Wanted, main
+
+    if item_id is None and (ref is not None or file is not None or offset or length is not None or resume):
+        raise typer.BadParameter("the options of a read need an item", param_hint="ITEM")
+    if resume and file is None:
+        raise typer.BadParameter("there is nothing to go on with; name a file with -o", param_hint="--resume")
+    for name, value in (("SESSION", session_id), ("ITEM", item_id), ("--ref", ref)):
+        if value is not None and not 1 <= len(value) <= MAX_ID_LENGTH:
+            raise typer.BadParameter(f"an id has 1 to {MAX_ID_LENGTH} characters", param_hint=name)
+    wanted = Wanted(session_id, item_id, ref, file, offset, length, resume)
+    logs = log_to_stderr(context.obj.log_level)
+    try:
+        raise typer.Exit(main(wanted, host_choice(context.obj)))
+    finally:
+        logs.close()
 
 
 @app.command(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Final
 
 from adapter import __version__
-from adapter.bridge.host_choice import READ_HOST_IDLE
+from adapter.bridge.host_choice import READ_HOST_IDLE, HostChoice
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
@@ -14,6 +16,7 @@ COMMANDS: Final[dict[str, str]] = {
     "serve": "speak ACP on stdin and stdout; what an editor starts, and the default",
     "demo": "play a short conversation with the adapter and show what happens",
     "login": "log in to Muse Code in this terminal",
+    "output": "list the stored outputs of a session, or write the bytes of one to a file or a pipe",
     "simulate": "run the simulated Muse host as if it were the muse binary",
 }
 
@@ -71,6 +74,18 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
         before = argv[: -len(arguments.rest)]
         return parser.parse_args([*arguments.rest, *before])
     return arguments
+
+
+def host_choice(arguments: argparse.Namespace) -> HostChoice:
+    """What the options and the environment say about hosts."""
+    return HostChoice(
+        environ=dict(os.environ),
+        home=Path.home(),
+        muse=arguments.muse,
+        startup_timeout=arguments.startup_timeout,
+        frame_cap=arguments.msp_frame_cap,
+        read_host_idle=arguments.read_host_idle,
+    )
 
 
 def _seconds(text: str) -> float:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import signal
 import sys
-from pathlib import Path
 from typing import Final
 
 import anyio
@@ -15,9 +13,10 @@ import anyio
 from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
-from adapter.bridge.host_choice import HostChoice, version_cache
+from adapter.bridge.host_choice import version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
 from adapter.cli.logs import log_to_stderr
+from adapter.cli.options import host_choice
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
@@ -45,14 +44,7 @@ def serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> 
 
 
 async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
-    choice = HostChoice(
-        environ=dict(os.environ),
-        home=Path.home(),
-        muse=arguments.muse,
-        startup_timeout=arguments.startup_timeout,
-        frame_cap=arguments.msp_frame_cap,
-        read_host_idle=arguments.read_host_idle,
-    )
+    choice = host_choice(arguments)
     options = PeerOptions(
         name="client",
         inbound_cap=arguments.acp_frame_cap,

@@ -1,0 +1,243 @@
+"""`muse-adapter output`: stored output for people and scripts, without an editor.
+
+It reads as `_muse/readOutput` does, through the same checks and with the same kind of host: no session is opened, no
+lease taken, nothing changed. Every piece is checked on its own, so an output that goes away meanwhile is noticed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from adapter import __version__
+from adapter.bridge.host_choice import HostChoice, resolve_muse, version_cache
+from adapter.bridge.stored_output import errors
+from adapter.bridge.stored_output.host_reads import host_to_read_from, look_through, read_page, stored_workspace
+from adapter.bridge.stored_output.negotiation import negotiate
+from adapter.bridge.stored_output.read_host import ReadHost
+from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, references_of
+from adapter.bridge.stored_output.request import ReadRequest
+from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
+from adapter.cli.output_list import rows, show
+from adapter.cli.output_pieces import Checksum, Pieces
+from adapter.cli.output_target import Target
+from adapter.msp.host import HostStartError
+from adapter.wire.background import Background
+from adapter.wire.envelope import RpcError
+
+log = logging.getLogger("adapter.output")
+
+EXIT_OK: Final = 0
+EXIT_REFUSED: Final = 1
+"""A check failed, or the bytes could not be written."""
+EXIT_NO_HOST: Final = 3
+EXIT_INTERRUPTED: Final = 130
+EXIT_BROKEN_PIPE: Final = 141
+"""What a shell says of a program that wrote to a pipe nobody reads."""
+
+_NO_HOST: Final = frozenset({"museNotFound", "hostStartFailed", "hostStartTimeout"})
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What to read: without `item_id` a list; without `ref_id` the item's output, or its patch if it has no other."""
+
+    session_id: str
+    item_id: str | None = None
+    ref_id: str | None = None
+    file: Path | None = None
+    """Where the bytes go; None is stdout."""
+    offset: int = 0
+    length: int | None = None
+    resume: bool = False
+
+
+class Failed(Exception):
+    """Why there is nothing to show: a stable word, and a sentence for people."""
+
+    def __init__(self, reason: str, details: str) -> None:
+        super().__init__(f"{reason}: {details}")
+        self.reason = reason
+
+
+def main(wanted: Wanted, choice: HostChoice) -> int:
+    """Do it; the exit code tells how it went, a line on stderr why it did not."""
+    try:
+        return anyio.run(_run, wanted, choice)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # What Python still holds for stdout has no reader either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_BROKEN_PIPE
+    except RpcError as error:
+        failed = _failed(error)
+    except OSError as error:
+        failed = Failed("notWritten", f"{wanted.file or 'stdout'}: {error.strerror or error}")
+    except Failed as error:
+        failed = error
+    _note(str(failed))
+    return EXIT_NO_HOST if failed.reason in _NO_HOST else EXIT_REFUSED
+
+
+def _note(sentence: str) -> None:
+    typer.echo(f"muse-adapter: {sentence}", err=True)
+
+
+def _failed(error: RpcError) -> Failed:
+    """The error of a read, with what else a script or a person can use of it."""
+    data = dict(error.data or {})
+    reason, details = str(data.pop("reason", "internal")), str(data.pop("details", error.message))
+    more = ", ".join(f"{name} {msgspec.json.encode(value).decode()}" for name, value in data.items())
+    return Failed(reason, f"{details} ({more})" if more else details)
+
+
+async def _run(wanted: Wanted, choice: HostChoice) -> int:
+    problem: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        read_host = ReadHost(choice, __version__, Background(tasks, log), choice.read_host_idle)
+        with anyio.CancelScope() as work:
+            tasks.start_soon(_stop_on_signal, work)
+            try:
+                await _require_offered(choice)
+                await _Reading(wanted, read_host, choice.startup_timeout).run()
+            except (RpcError, Failed, OSError) as error:
+                problem = error
+        await read_host.close()
+        tasks.cancel_scope.cancel()
+    if problem is not None:
+        raise problem
+    return EXIT_INTERRUPTED if work.cancelled_caught else EXIT_OK
+
+
+async def _stop_on_signal(work: anyio.CancelScope) -> None:
+    """Ctrl-C and its like end the reading, not the tidying up."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            work.cancel()
+
+
+async def _require_offered(choice: HostChoice) -> None:
+    """Check 2: reading is verified on the version of this Muse.
+
+    Raises:
+        Failed: it is not, or there is no Muse.
+    """
+    try:
+        resolve_muse(choice)
+    except HostStartError as error:
+        raise Failed(error.reason, error.details) from None
+    negotiation = await negotiate(True, choice, version_cache(choice))
+    if not negotiation.offered:
+        raise Failed("outputNotAdvertised", negotiation.reason)
+
+
+def _progress(target: Target) -> Progress:
+    """A bar on a terminal; nothing where the bytes go to the same terminal, or where nobody looks."""
+    console = Console(stderr=True)
+    columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
+    shown = console.is_terminal and not target.is_terminal
+    return Progress(TextColumn("{task.description}"), *columns, console=console, disable=not shown, transient=True)
+
+
+class _Reading:
+    """One run. `run` raises what `main` turns into a line: `RpcError`, `Failed`, `OSError`."""
+
+    def __init__(self, wanted: Wanted, read_host: ReadHost, startup_timeout: float) -> None:
+        self._wanted = wanted
+        self._read_host = read_host
+        self._startup_timeout = startup_timeout
+        self._workspace = ""
+
+    async def run(self) -> None:
+        if self._wanted.item_id is None:
+            await self._list()
+        else:
+            await self._fetch(self._wanted.item_id)
+
+    async def _list(self) -> None:
+        scan = HandleScan(self._wanted.session_id)
+        async with host_to_read_from(self._read_host, self._startup_timeout) as host:
+            await stored_workspace(host, self._wanted.session_id)
+            await look_through(host, scan)
+        found = rows(scan.items())
+        show(found)
+        if not found:
+            _note("the session has no stored output")
+        if not scan.exhausted:
+            _note(f"only the newest {scan.events} events of the session were looked through; there may be more")
+
+    async def _fetch(self, item_id: str) -> None:
+        target = Target(self._wanted.file)
+        with _progress(target) as progress:
+            task = progress.add_task("starting Muse", total=None)
+            reference = await self._reference(item_id)
+            pieces, checksum = self._planned(reference, target)
+            begin = self._wanted.offset
+            progress.update(task, description="reading", completed=target.kept, total=pieces.end - begin)
+            try:
+                while not pieces.over:
+                    data = await self._piece(item_id, reference.id, pieces, target)
+                    checksum.feed(data)
+                    # Only now: a read that is refused leaves a file as it was.
+                    target.open()
+                    await target.send(data)
+                    progress.update(task, completed=pieces.at - begin)
+                target.open()
+            finally:
+                target.close()
+        if not checksum.holds():
+            raise Failed("digestMismatch", "the bytes are not those that the host took the digest of")
+        if not progress.disable:
+            checked = ", their digest is right" if checksum.known else ""
+            progress.console.print(f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}", highlight=False)
+
+    async def _reference(self, item_id: str) -> OutputRef:
+        """The output to read, of the session as it is stored: checks 7 to 9."""
+        scan = HistoryScan(self._wanted.session_id, item_id)
+        async with host_to_read_from(self._read_host, self._startup_timeout) as host:
+            self._workspace = await stored_workspace(host, self._wanted.session_id)
+            await look_through(host, scan)
+        ref_id = self._wanted.ref_id
+        found = [one for one in references_of(scan.item or {}) if ref_id in (None, one.id)]
+        if not found:
+            raise errors.output_not_found(scan)
+        if found[0].availability != AVAILABLE:
+            raise errors.output_unavailable(found[0].availability)
+        return found[0]
+
+    async def _piece(self, item_id: str, ref_id: str, pieces: Pieces, target: Target) -> bytes:
+        """The next piece. All checks are made again; the folder must be the one the session had at the beginning."""
+        request = ReadRequest(self._wanted.session_id, item_id, ref_id, pieces.at, pieces.length())
+        async with host_to_read_from(self._read_host, self._startup_timeout) as host:
+            page = await read_page(host, request, self._workspace)
+        if page["encoding"] == "base64" and target.is_terminal:
+            raise Failed("binaryOutput", "the bytes are no text; send them to a file with -o")
+        data = pieces.take(page)
+        if data is None:
+            raise errors.inconsistent_page("the output ends before the length that its reference names")
+        return data
+
+    def _planned(self, reference: OutputRef, target: Target) -> tuple[Pieces, Checksum]:
+        """The pieces that are not in the target yet, and the sum over what it has."""
+        wanted = self._wanted
+        if wanted.offset > reference.byte_len:
+            raise errors.offset_out_of_range(reference.byte_len)
+        end = reference.byte_len if wanted.length is None else min(reference.byte_len, wanted.offset + wanted.length)
+        if wanted.resume:
+            size, whole = target.size(), end - wanted.offset
+            if size > whole:
+                raise Failed("fileTooLong", f"{wanted.file} has {size} bytes already, of {whole}: it is something else")
+            target.keep(size, whole=size == whole)
+        checksum = Checksum(reference.digest if (wanted.offset, end) == (0, reference.byte_len) else None)
+        for block in target.kept_blocks():
+            checksum.feed(block)
+        return Pieces(wanted.offset + target.kept, end), checksum
