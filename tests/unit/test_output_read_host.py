@@ -149,6 +149,16 @@ async def test_uses_that_overlap_share_one_host_also_while_it_starts(tmp_path: P
         assert len(set(seen)) == len(it.started) == 1
 
 
+@pytest.mark.parametrize("idle", [0, 0.1])
+async def test_a_use_that_ends_leaves_the_host_to_one_that_goes_on(tmp_path: Path, idle: float) -> None:
+    async with kept(tmp_path, idle=idle) as it, it.host.use() as host:
+        await it.use()
+        await anyio.sleep(0.3)
+        assert host.gone is None
+        await it.use()
+        assert len(it.started) == 1
+
+
 async def test_it_is_kept_warm_for_uses_that_follow(tmp_path: Path) -> None:
     async with kept(tmp_path) as it:
         assert len({await it.use() for _ in range(3)}) == 1
