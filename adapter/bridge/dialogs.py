@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import anyio
+import msgspec
 
 from adapter.bridge import permission
 from adapter.bridge.projection import Projection
@@ -15,6 +16,7 @@ from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import METHOD_NOT_FOUND, RpcError
+from adapter.wire.framing import FrameTooLarge
 from adapter.wire.peer import BadAnswer, Peer, PeerClosed
 
 log = logging.getLogger("adapter.bridge")
@@ -26,6 +28,13 @@ _SETTLED_KINDS: Final = frozenset(
     {"approvalNotFound", "approvalAlreadyResolved", "userInputNotFound", "userInputAlreadySettled"}
 )
 _MOVED_ON_KINDS: Final = frozenset({"approvalRequirementStale", "approvalChoiceInvalid"})
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A question as it was put; the scope is around what becomes of it."""
+
+    params: dict[str, Any]
+    scope: anyio.CancelScope
 
 
 class Dialogs:
@@ -47,55 +56,57 @@ class Dialogs:
         self._background = background
         self._stop_turn = stop_turn
         self._is_stopped = is_stopped
-        self._open: dict[str, anyio.CancelScope] = {}
-        self._turns: dict[str, Any] = {}
-        """Which turn each open dialog ends with; a subagent's is not among them, since it may outlive any."""
+        self._asked: dict[str, _Asked] = {}
+        """The newest question of each approval that is not settled, answered or not."""
         self._client_cannot_answer = False
 
     def ask(self, params: dict[str, Any]) -> None:
-        """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn."""
+        """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn. The
+        same question is not asked again, be it decided or not."""
         approval_id = params["approvalId"]
+        before = self._asked.get(approval_id)
+        if before is not None and permission.same(before.params, params):
+            return
         self.withdraw(approval_id)
-        scope = self._open[approval_id] = anyio.CancelScope()
-        if not permission.is_of_subagent(params):
-            self._turns[approval_id] = params.get("turnId")
+        asked = self._asked[approval_id] = _Asked(params, anyio.CancelScope())
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
             self._projection.ask(item_id, params.get("turnId"), permission.question(params))
-        self._background.start(self._dialog, params, scope)
+        self._background.start(self._dialog, asked)
 
     def withdraw(self, approval_id: str) -> None:
         """Take a dialog off the screen: it is settled, or has moved on to another stage."""
-        scope = self._open.pop(approval_id, None)
-        self._turns.pop(approval_id, None)
-        if scope is not None:
-            scope.cancel()
+        asked = self._asked.pop(approval_id, None)
+        if asked is not None:
+            asked.scope.cancel()
 
     def withdraw_turns(self, turn_ids: Collection[str]) -> None:
-        """Take the dialogs of turns that are over off the screen, and those that name no turn."""
-        for approval_id, turn_id in list(self._turns.items()):
-            if turn_id is None or turn_id in turn_ids:
+        """Take the dialogs of turns that are over off the screen, and those that name no turn; not those of subagents,
+        which may outlive any."""
+        for approval_id, asked in list(self._asked.items()):
+            turn_id = asked.params.get("turnId")
+            elsewhere = isinstance(turn_id, str) and turn_id not in turn_ids
+            if not elsewhere and not permission.is_of_subagent(asked.params):
                 self.withdraw(approval_id)
 
     def withdraw_all(self) -> None:
         """Take every dialog off the screen."""
-        for approval_id in list(self._open):
+        for approval_id in list(self._asked):
             self.withdraw(approval_id)
 
     def decline_input(self, params: dict[str, Any]) -> None:
         """Tell the host that nobody will answer its question; it was told so in the handshake, but may ask anyway."""
         self._background.start(self._decline_input, params["userInputId"])
 
-    async def _dialog(self, params: dict[str, Any], scope: anyio.CancelScope) -> None:
+    async def _dialog(self, asked: _Asked) -> None:
+        params = asked.params
         offered = permission.options(params.get("availableChoices"))
-        with scope:
+        with asked.scope:
             choice = await self._choice(params, offered)
-            if choice is None:
-                self._stop_turn()
-            else:
+            if choice is not None:
                 await self._decide(params, choice)
-        if self._open.get(params["approvalId"]) is scope:
-            self.withdraw(params["approvalId"])
+            elif not self._is_stopped(params.get("turnId")):
+                self._stop_turn()
 
     async def _choice(self, params: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
         """What to tell the host; None means that the turn has to stop."""
@@ -117,10 +128,13 @@ class Dialogs:
             self._client_cannot_answer = error.code == METHOD_NOT_FOUND
             log.warning("the client could not ask for permission (%s); the call is refused", error.message)
             return refused
-        except (BadAnswer, TimeoutError):
+        except (BadAnswer, TimeoutError, FrameTooLarge):
             return refused
         except PeerClosed:
             return None
+        if self._is_stopped(params.get("turnId")):
+            # Whatever is said after the stop allows nothing (`fault-cases.md I5`).
+            return refused
         if permission.is_cancelled(answer):
             # The end of a turn does not settle what its subagents ask for.
             return refused if permission.is_of_subagent(params) else None
@@ -131,13 +145,24 @@ class Dialogs:
             await self._session.decide(params["approvalId"], params.get("currentRequirementId"), choice_id)
         except MspError as error:
             if error.kind in _MOVED_ON_KINDS:
-                # The consent was for a stage that is over: the new one is a new question.
-                await self._session.reconcile()
+                await self._ask_anew(params)
             elif error.kind not in _SETTLED_KINDS:
                 log.warning("the host did not take a decision: %s", error)
                 self._stop_turn()
         except HostGone as error:
             log.warning("a decision did not reach the host: %s", error)
+
+    async def _ask_anew(self, params: dict[str, Any]) -> None:
+        """The consent was for a question the host no longer has: the one it has now is a new one."""
+        await self._session.reconcile()
+        current = self._session.fold.open_approvals.get(params["approvalId"])
+        if current is None:
+            return
+        if permission.same(current, params):
+            log.warning("the host refuses the decisions it offers; the turn is stopped")
+            self._stop_turn()
+        else:
+            self.ask(current)
 
     async def _decline_input(self, input_id: str) -> None:
         try:

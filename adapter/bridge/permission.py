@@ -10,12 +10,16 @@ from typing import Any, Final
 
 from adapter.acp.text import fenced, one_line
 from adapter.acp.tool_content import text_content
+from adapter.bridge.bounded_text import BoundedText, bound_text, with_notice
 from adapter.bridge.cards import bounded_input, tool_kind
 from adapter.wire.framing import decode_json
 
 RAW_INPUT_LIMIT: Final = 1024 * 1024
 """Characters of arguments a permission request carries whole: clients judge by them, so only absurd ones are
 shortened."""
+
+LINE_BYTES: Final = 8 * 1024
+"""How long a path, or one part of a command, may be before its middle is left out; longer than any that exists."""
 
 _SUBJECT_KINDS: Final[dict[str, str]] = {
     "shell": "execute",
@@ -24,13 +28,14 @@ _SUBJECT_KINDS: Final[dict[str, str]] = {
     "network": "fetch",
 }
 _ACCESS_KINDS: Final[dict[str, str]] = {"read": "read", "delete": "delete", "search": "search", "list": "read"}
+_QUESTION_MEMBERS: Final = ("currentRequirementId", "availableChoices", "subject")
 _SUBJECT_LINES: Final = ("path", "target", "host", "port", "protocol", "access")
 
 
 def options(choices: Any) -> list[dict[str, Any]]:
     """The permission options for `availableChoices`, in the host's order; what cannot be classified is not offered."""
     offered = []
-    for choice in choices if isinstance(choices, list) else []:
+    for choice in _usable(choices):
         kind = _option_kind(choice)
         if kind is not None:
             offered.append({"optionId": choice["choiceId"], "name": _option_name(choice), "kind": kind})
@@ -59,9 +64,15 @@ def is_of_subagent(params: dict[str, Any]) -> bool:
 
 def refusal(offered: list[dict[str, Any]], choices: Any) -> str | None:
     """The offered choice that refuses just this call, None if there is none: a plain denial before an abort."""
-    ids = {choice.get("choiceId"): choice.get("decision") for choice in choices if isinstance(choice, dict)}
+    denials = [choice["choiceId"] for choice in _usable(choices) if choice.get("decision") == "denied"]
     refusing = [option["optionId"] for option in offered if option["kind"] in {"reject_once", "reject_always"}]
-    return min(refusing, key=lambda choice_id: ids.get(choice_id) != "denied", default=None)
+    return min(refusing, key=lambda choice_id: choice_id not in denials, default=None)
+
+
+def same(params: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two states of an approval put the same question: the same stage, with the same choices about the same
+    thing (`msp.md §15.4`)."""
+    return all(params.get(member) == other.get(member) for member in _QUESTION_MEMBERS)
 
 
 def question(params: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +84,7 @@ def question(params: dict[str, Any]) -> dict[str, Any]:
     command = subject.get("command")
     lines = [f"{member}: {subject[member]}" for member in _SUBJECT_LINES if subject.get(member) is not None]
     title = command if isinstance(command, str) and command else ": ".join([name, *lines[:1]])
-    text = [fenced(command, "sh")] if isinstance(command, str) and command else lines
+    text = _command(command) if isinstance(command, str) and command else [_cut(line) for line in lines]
     members: dict[str, Any] = {
         "title": one_line(title),
         "kind": _kind(subject, name),
@@ -83,13 +94,17 @@ def question(params: dict[str, Any]) -> dict[str, Any]:
     return {member: value for member, value in members.items() if value is not None}
 
 
-def _option_kind(choice: Any) -> str | None:
-    if not isinstance(choice, dict) or not isinstance(choice.get("choiceId"), str):
-        return None
+def _usable(choices: Any) -> list[dict[str, Any]]:
+    """The choices that can be named in a decision."""
+    listed = choices if isinstance(choices, list) else []
+    return [choice for choice in listed if isinstance(choice, dict) and isinstance(choice.get("choiceId"), str)]
+
+
+def _option_kind(choice: dict[str, Any]) -> str | None:
     decision, scope = choice.get("decision"), choice.get("scope")
     if not isinstance(decision, str):
         return None
-    lasting = scope in {"session", "localPersistent"} or decision.endswith(("ForSession", "PolicyAmendment"))
+    lasting = scope in ("session", "localPersistent") or decision.endswith(("ForSession", "PolicyAmendment"))
     if decision.startswith("approved"):
         return "allow_always" if lasting else "allow_once"
     if decision.startswith("denied") or decision == "abort":
@@ -111,6 +126,22 @@ def _kind(subject: dict[str, Any], tool: str) -> str:
     return _SUBJECT_KINDS.get(str(kind), tool_kind(tool))
 
 
+def _command(command: str) -> list[str]:
+    bounded = bound_text(command)
+    if not bounded.truncated:
+        return [fenced(command, "sh")]
+    return [fenced(bounded.head, "sh"), _notice(bounded), fenced(bounded.tail, "sh")]
+
+
+def _cut(text: str) -> str:
+    bounded = bound_text(text, LINE_BYTES)
+    return with_notice(bounded, _notice(bounded)) if bounded.truncated else text
+
+
+def _notice(bounded: BoundedText) -> str:
+    return f"[muse-adapter shows {bounded.head_bytes + bounded.tail_bytes} of {bounded.total_bytes} bytes]"
+
+
 def _stage_lines(params: dict[str, Any], subject: dict[str, Any]) -> list[str]:
     """Which part of a command of several parts is being decided."""
     requirement, listed = params.get("currentRequirementId"), subject.get("stages")
@@ -121,7 +152,7 @@ def _stage_lines(params: dict[str, Any], subject: dict[str, Any]) -> list[str]:
             and stage.get("requirementId") == requirement
             and isinstance(stage.get("argv"), list)
         ):
-            words = " ".join(str(word) for word in stage["argv"])
+            words = _cut(" ".join(str(word) for word in stage["argv"]))
             more = "" if stage.get("argvComplete") is not False else " …"
             return [f"part {number} of {len(stages)}: {words}{more}"]
     return []
@@ -136,4 +167,5 @@ def _raw_input(params: dict[str, Any], subject: dict[str, Any]) -> dict[str, Any
         except ValueError:
             arguments = raw
     arguments = bounded_input(raw, arguments, RAW_INPUT_LIMIT)
+    subject = bounded_input(repr(subject), subject, RAW_INPUT_LIMIT)
     return {"toolName": params.get("toolName"), "arguments": arguments, "subject": subject}

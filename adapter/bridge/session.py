@@ -235,6 +235,8 @@ class Conversation:
 
     def _is_stopped(self, turn_id: Any) -> bool:
         """Whether the user has stopped this turn, be it over or not."""
+        if not isinstance(turn_id, str):
+            return False
         stopped = (run for run in self._runs if run.cancelled)
         return self._projection.is_silenced(turn_id) or any(turn_id in run.turn_ids for run in stopped)
 

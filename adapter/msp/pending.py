@@ -44,6 +44,7 @@ class Questions:
             return False
         stage = _stage(params)
         if question_id in self._asked and self._asked[question_id] == stage:
+            self.open[question_id] = params
             return False
         if not asked and question_id in self.open and _stage(self.open[question_id]) == stage:
             return False
