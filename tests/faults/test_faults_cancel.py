@@ -1,78 +1,36 @@
-"""Faults of group G: stopping a turn. The adapter as a process, hosts that make it hard."""
+"""Faults of group G, first part: stopping a turn. The adapter as a process, hosts that make it hard."""
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
+from tests.adapter_process import Json, running_adapter
+from tests.faults.cancelling import (
+    CANCELLED,
+    END_TURN,
+    Cancel,
+    after,
+    begin_and_wait,
+    both_ways,
+    cancel_request,
+    cancel_session,
+    end,
+    is_card,
+    texts_of,
+)
 from tests.faults.hosts_hard_to_stop import (
     Busy,
     EndsAfterTheNextPrompt,
     EndsItsWay,
-    Gated,
     IgnoresInterrupts,
-    LeavesSubagent,
     SlowToAcknowledge,
-    TalksAfterTheEnd,
 )
-from tests.processes import assert_gone, descendants, wait_until
+from tests.processes import wait_until
 from tests.scripted_hosts import place
-
-CANCELLED: Json = {"stopReason": "cancelled"}
-END_TURN: Json = {"stopReason": "end_turn"}
-
-Cancel = Callable[[AdapterProcess, str, int], None]
-
-
-def cancel_session(adapter: AdapterProcess, session_id: str, prompt: int) -> None:
-    adapter.notify("session/cancel", {"sessionId": session_id})
-
-
-def cancel_request(adapter: AdapterProcess, session_id: str, prompt: int) -> None:
-    adapter.notify("$/cancel_request", {"requestId": prompt})
-
-
-both_ways = pytest.mark.parametrize("cancel", [cancel_session, cancel_request], ids=["session", "request"])
-
-
-def end(adapter: AdapterProcess) -> None:
-    """The adapter ends well, what it wrote is right, and nothing of it is left."""
-    pids = [row.pid for row in descendants(adapter.process.pid)]
-    assert adapter.finish() == 0
-    assert b"Traceback" not in adapter.stderr, adapter.stderr.decode()
-    assert_gone(pids)
-
-
-def is_card(update: Json) -> bool:
-    return bool(update["sessionUpdate"] == "tool_call")
-
-
-def begin_and_wait(adapter: AdapterProcess, session_id: str) -> int:
-    """A prompt whose turn is under way."""
-    prompt = adapter.begin_prompt(session_id, "go")
-    adapter.wait_for_update(is_card)
-    return prompt
-
-
-def after(adapter: AdapterProcess, response: Json) -> list[Json]:
-    """The updates since a response."""
-    frames = adapter.frames[adapter.frames.index(response) :]
-    return [frame["params"]["update"] for frame in frames if frame.get("method") == "session/update"]
-
-
-def texts_of(updates: list[Json]) -> list[Any]:
-    """The text of each chunk, and of what is no chunk, what it is."""
-    chunks = ("agent_message_chunk", "agent_thought_chunk")
-    kinds = [update["sessionUpdate"] for update in updates]
-    return [update["content"]["text"] if kind in chunks else kind for kind, update in zip(kinds, updates, strict=True)]
-
 
 # -- G1
 
@@ -201,6 +159,26 @@ def test_g4_cancel_does_not_wait_for_the_turn(tmp_path: Path, prompt: str, cance
         expected = [CANCELLED, END_TURN] if prompt.startswith("background") else [CANCELLED]
         assert adapter.response(number)["result"] in expected
         assert adapter.prompt(session_id, "hello") == END_TURN
+        end(adapter)
+
+
+def test_g4_a_cancel_sent_as_a_request_or_for_nothing_harms_nobody(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Busy)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompt = begin_and_wait(adapter, session_id)
+        for params in ({"sessionId": "unknown"}, {"sessionId": 17}, {}):
+            adapter.notify("session/cancel", params)
+        for request_id in ("unknown", 10_000, None, [prompt], str(prompt)):
+            adapter.notify("$/cancel_request", {"requestId": request_id})
+        assert not host.received("turn/interrupt")
+        wrong = adapter.begin("session/cancel", {"sessionId": session_id})
+        assert adapter.response(wrong)["result"] == {}
+        assert adapter.response(prompt)["result"] == CANCELLED
+        # The schema knows no such request, so it cannot judge the answer.
+        adapter.sent = [line for line in adapter.sent if orjson.loads(line).get("id") != wrong]
+        adapter.lines = [line for line in adapter.lines if orjson.loads(line).get("id") != wrong]
         end(adapter)
 
 
@@ -336,96 +314,4 @@ def test_g7_close_does_not_wait_for_ever(tmp_path: Path) -> None:
         closing = adapter.begin("session/close", {"sessionId": session_id})
         assert adapter.response(prompt)["result"] == CANCELLED
         assert adapter.response(closing)["result"] == {}
-        end(adapter)
-
-
-# -- G8
-
-
-@pytest.mark.parametrize("gated", ["initialize", "session/resume"])
-@both_ways
-def test_g8_cancel_while_the_host_comes_back(tmp_path: Path, gated: str, cancel: Cancel) -> None:
-    gate, reached = tmp_path / "gate", tmp_path / "gate.reached"
-    host = place(tmp_path / "host", Gated, gated=gated, gate=str(gate))
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        assert adapter.prompt(session_id, "hello") == END_TURN
-        gate.touch()
-        [victim] = host.pids("serve.pids")
-        os.kill(victim, signal.SIGKILL)
-        wait_until(lambda: victim not in adapter.children())
-        prompt = adapter.begin_prompt(session_id, "never to be run")
-        wait_until(reached.exists)
-        cancel(adapter, session_id, prompt)
-        assert adapter.response(prompt)["result"] == CANCELLED
-        gate.unlink()
-        assert adapter.prompt(session_id, "hello again") == END_TURN
-        assert b"never to be run" not in orjson.dumps(host.received("turn/start"))
-        end(adapter)
-
-
-def test_g8_cancel_in_line_starts_nothing(tmp_path: Path) -> None:
-    host = place(tmp_path / "host", Busy)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        first = begin_and_wait(adapter, session_id)
-        waiting = [adapter.begin_prompt(session_id, "waits") for _ in range(3)]
-        cancel_request(adapter, session_id, waiting[1])
-        assert adapter.response(waiting[1])["result"] == CANCELLED
-        cancel_session(adapter, session_id, first)
-        for prompt in (first, waiting[0], waiting[2]):
-            assert adapter.response(prompt)["result"] == CANCELLED
-        assert len(host.received("turn/start")) == 1
-        end(adapter)
-
-
-# -- G9
-
-
-@pytest.mark.parametrize("at", ["at once", "next prompt", "next turn"])
-def test_g9_late_events_of_a_cancelled_turn(tmp_path: Path, at: str) -> None:
-    host = place(tmp_path / "host", TalksAfterTheEnd, at=at)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        first = begin_and_wait(adapter, session_id)
-        cancel_session(adapter, session_id, first)
-        response = adapter.response(first)
-        assert response["result"] == CANCELLED
-        assert adapter.prompt(session_id, "again") == END_TURN
-        assert texts_of(after(adapter, response)) == ["the second answer"]
-        end(adapter)
-
-
-@pytest.mark.parametrize(
-    ("answer", "choice"),
-    [(permission("yes"), "yes"), ({"result": {"outcome": {"outcome": "cancelled"}}}, "no")],
-    ids=["allowed", "cancelled"],
-)
-def test_g9_a_subagent_may_ask_beyond_its_turn(tmp_path: Path, answer: Json, choice: str) -> None:
-    host = place(tmp_path / "host", LeavesSubagent)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        assert adapter.prompt(session_id, "go") == END_TURN
-        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
-        assert not any(frame.get("method") == "$/cancel_request" for frame in adapter.frames)
-        adapter.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
-        wait_until(lambda: bool(host.received("approval/decide")))
-        assert [frame["params"]["choiceId"] for frame in host.received("approval/decide")] == [choice]
-        end(adapter)
-
-
-def test_g9_a_closed_session_asks_nothing_more(tmp_path: Path) -> None:
-    host = place(tmp_path / "host", LeavesSubagent)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        assert adapter.prompt(session_id, "go") == END_TURN
-        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
-        adapter.call("session/close", {"sessionId": session_id})
-        taken_back = [frame["params"] for frame in adapter.frames if frame.get("method") == "$/cancel_request"]
-        assert taken_back == [{"requestId": asked["id"]}]
         end(adapter)

@@ -1,4 +1,4 @@
-"""Faults of group E: a peer that dies or closes a pipe. The adapter as a process, hosts that really end."""
+"""Faults of group E, the host's side: a host that dies or closes a pipe. Real processes, real ends."""
 
 from __future__ import annotations
 
@@ -7,38 +7,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
 
 import orjson
 import pytest
 
-from tests.adapter_process import EXIT_SECONDS, INITIALIZE, AdapterProcess, Json, permission, running_adapter
+from tests.adapter_process import EXIT_SECONDS, Json, permission, running_adapter
+from tests.faults.ending import end, is_failed_card, is_open_card
 from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, DiesInTheFirstTurn, Exits, KeepsHistory, Works
-from tests.processes import assert_gone, descendants, wait_until
-from tests.scripted_hosts import Placed, place
-
-LOG_BYTES: Final = 64 * 1024
-"""More than the adapter ever has to say about one dead peer."""
-
-
-def end(adapter: AdapterProcess, *placed: Placed) -> None:
-    """The adapter ends well, what it wrote is right, and nothing of it is left."""
-    pids = [row.pid for row in descendants(adapter.process.pid)]
-    assert adapter.finish() == 0
-    assert b"Traceback" not in adapter.stderr, adapter.stderr.decode()
-    notes = adapter.stderr.splitlines()
-    assert len(notes) == len(set(notes)) and len(adapter.stderr) < LOG_BYTES, adapter.stderr.decode()
-    assert_gone([*pids, *(pid for host in placed for pid in host.pids())])
-
-
-def is_open_card(update: Json) -> bool:
-    return bool(update["sessionUpdate"] == "tool_call")
-
-
-def is_failed_card(frame: Json) -> bool:
-    update = frame.get("params", {}).get("update", {})
-    return (update.get("sessionUpdate"), update.get("status")) == ("tool_call_update", "failed")
-
+from tests.processes import wait_until
+from tests.scripted_hosts import place
 
 # -- E1
 
@@ -111,12 +88,13 @@ def test_e2_killed_while_idle(tmp_path: Path) -> None:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         assert adapter.prompt(session_id, "hello") == {"stopReason": "end_turn"}
+        wait_until(lambda: len(adapter.children()) == 1)  # The other one tells its version.
         [victim] = adapter.children()
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: victim not in adapter.children())
         assert adapter.prompt(session_id, "hello again") == {"stopReason": "end_turn"}
         assert adapter.prompt(adapter.new_session(tmp_path), "hello") == {"stopReason": "end_turn"}
-        assert len(adapter.children()) == 1
+        wait_until(lambda: len(adapter.children()) == 1)
         end(adapter)
 
 
@@ -238,131 +216,6 @@ def test_e4_host_no_longer_reads(tmp_path: Path) -> None:
         assert error["data"]["reason"] == "hostDied"
         assert adapter.stderr.count(b"a decision did not reach the host") <= 1
         end(adapter, host)
-
-
-# -- E5
-
-
-def raw_adapter(home: Path, stderr: Any) -> subprocess.Popen[bytes]:
-    """An adapter whose pipes the test holds itself, so that it can close each of them."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MUSE_", "XDG_"))}
-    return subprocess.Popen(
-        [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated", "--log-level", "debug"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        env=environ | {"HOME": str(home)},
-        cwd=home,
-        start_new_session=True,
-    )
-
-
-def ask(process: subprocess.Popen[bytes], request_id: int, method: str, params: Json) -> None:
-    assert process.stdin is not None
-    process.stdin.write(orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}) + b"\n")
-    process.stdin.flush()
-
-
-def answer_to(process: subprocess.Popen[bytes], request_id: int) -> Json:
-    assert process.stdout is not None
-    for line in process.stdout:
-        frame: Json = orjson.loads(line)
-        if frame.get("id") == request_id:
-            return frame
-    raise AssertionError("the adapter closed its output")
-
-
-@pytest.mark.parametrize("prompt", ["stream 2000000 100", "slow 60", "approve"], ids=["streaming", "slow", "dialog"])
-@pytest.mark.parametrize("stderr_too", [False, True], ids=["stdout", "stdout and stderr"])
-def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool) -> None:
-    log = tmp_path / "log"
-    with log.open("wb") as sink:
-        process = raw_adapter(tmp_path, subprocess.PIPE if stderr_too else sink)
-    pids = [process.pid]
-    try:
-        ask(process, 1, "initialize", INITIALIZE)
-        assert "result" in answer_to(process, 1)
-        ask(process, 2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
-        session_id = answer_to(process, 2)["result"]["sessionId"]
-        pids += [row.pid for row in descendants(process.pid)]
-        text = {"type": "text", "text": prompt}
-        ask(process, 3, "session/prompt", {"sessionId": session_id, "prompt": [text]})
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.stdout.close()
-        if process.stderr is not None:
-            process.stderr.close()
-        # A closed pipe is noticed at the next write.
-        ask(process, 4, "session/unknown", {})
-        assert process.wait(EXIT_SECONDS) == 1
-        assert_gone(pids)
-        assert log.stat().st_size < LOG_BYTES
-        assert b"Traceback" not in log.read_bytes()
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.parametrize("ends", ["input", "signal"])
-def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
-    process = raw_adapter(tmp_path, subprocess.DEVNULL)
-    try:
-        ask(process, 1, "initialize", INITIALIZE)
-        assert "result" in answer_to(process, 1)
-        ask(process, 2, "session/new", {"cwd": str(tmp_path), "mcpServers": []})
-        session_id = answer_to(process, 2)["result"]["sessionId"]
-        pids = [process.pid, *(row.pid for row in descendants(process.pid))]
-        text = {"type": "text", "text": "stream 2000000 100"}
-        ask(process, 3, "session/prompt", {"sessionId": session_id, "prompt": [text]})
-        assert process.stdin is not None and process.stdout is not None
-        process.stdout.readline()
-        if ends == "input":
-            process.stdin.close()
-        else:
-            process.terminate()
-        process.wait(2 * EXIT_SECONDS)
-        assert_gone(pids)
-    finally:
-        process.kill()
-        process.wait()
-
-
-# -- E6
-
-
-@pytest.mark.parametrize("last_newline", [True, False], ids=["newline", "no newline"])
-@pytest.mark.parametrize("count", [1, 2, 3], ids=["initialize", "and a session", "and a list"])
-def test_e6_everything_accepted_is_answered(tmp_path: Path, count: int, last_newline: bool) -> None:
-    requests: list[tuple[str, Json]] = [
-        ("initialize", INITIALIZE),
-        ("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
-        ("session/list", {}),
-    ]
-    lines = [
-        orjson.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        for number, (method, params) in enumerate(requests[:count], 1)
-    ]
-    with running_adapter(tmp_path) as adapter:
-        adapter.sent += lines
-        adapter.write(b"\n".join(lines) + (b"\n" if last_newline else b""))
-        adapter.close_input()
-        assert adapter.finish() == 0
-        answers = {frame["id"]: frame for frame in adapter.frames}
-        assert sorted(answers) == list(range(1, count + 1))
-        assert "result" in answers[1]
-        assert count < 2 or "result" in answers[2]
-        assert b"Traceback" not in adapter.stderr
-
-
-def test_e6_a_running_prompt_is_answered(tmp_path: Path) -> None:
-    with running_adapter(tmp_path) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        prompts = [adapter.begin_prompt(session_id, "slow 60") for _ in range(3)]
-        adapter.close_input()
-        for prompt in prompts:
-            assert adapter.response(prompt)["result"] == {"stopReason": "cancelled"}
-        end(adapter)
 
 
 # -- E7

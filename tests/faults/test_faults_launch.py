@@ -243,6 +243,15 @@ def test_n8_hanging_version_delays_nothing(tmp_path: Path) -> None:
         end(adapter, host)
 
 
+def test_n8_hanging_version_costs_the_offer_and_not_the_start(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", OddVersion, says="Muse Code 1.2.1 (1.2.1-R2847.1)\n", hangs=True)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize(clientCapabilities={"_meta": {"muse/output": 1}})
+        assert "muse/output" not in str(adapter.frames[0]["result"])
+        assert adapter.prompt(adapter.new_session(tmp_path), "hello") == END_TURN
+        end(adapter, host)
+
+
 # -- N9
 
 

@@ -120,6 +120,15 @@ def test_a_cancelled_dialog_is_told_from_a_refused_one(answer: Json, cancelled: 
 
 
 @pytest.mark.parametrize(
+    ("params", "is_one"),
+    [({"subagentOrigin": {"subagentId": "child-1"}}, True), ({"subagentOrigin": None}, False), ({}, False)],
+    ids=repr,
+)
+def test_a_subagents_question_is_told_from_others(params: Json, is_one: bool) -> None:
+    assert permission.is_of_subagent(params) == is_one
+
+
+@pytest.mark.parametrize(
     ("choices", "refusal"),
     [
         ([ONCE, DENY, ABORT], "no"),

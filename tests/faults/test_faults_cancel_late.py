@@ -1,0 +1,118 @@
+"""Faults of group G, second part: a cancel before there is a turn, and what comes after the end of one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.adapter_process import Json, permission, running_adapter
+from tests.faults.cancelling import (
+    CANCELLED,
+    END_TURN,
+    Cancel,
+    after,
+    begin_and_wait,
+    both_ways,
+    cancel_request,
+    cancel_session,
+    end,
+    texts_of,
+)
+from tests.faults.hosts_hard_to_stop import Busy, Gated, LeavesSubagent, TalksAfterTheEnd
+from tests.processes import wait_until
+from tests.scripted_hosts import place
+
+# -- G8
+
+
+@pytest.mark.parametrize("gated", ["initialize", "session/resume"])
+@both_ways
+def test_g8_cancel_while_the_host_comes_back(tmp_path: Path, gated: str, cancel: Cancel) -> None:
+    gate, reached = tmp_path / "gate", tmp_path / "gate.reached"
+    host = place(tmp_path / "host", Gated, gated=gated, gate=str(gate))
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "hello") == END_TURN
+        gate.touch()
+        [victim] = host.pids("serve.pids")
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: victim not in adapter.children())
+        prompt = adapter.begin_prompt(session_id, "never to be run")
+        wait_until(reached.exists)
+        cancel(adapter, session_id, prompt)
+        assert adapter.response(prompt)["result"] == CANCELLED
+        gate.unlink()
+        assert adapter.prompt(session_id, "hello again") == END_TURN
+        assert b"never to be run" not in orjson.dumps(host.received("turn/start"))
+        end(adapter)
+
+
+def test_g8_cancel_in_line_starts_nothing(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Busy)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        first = begin_and_wait(adapter, session_id)
+        waiting = [adapter.begin_prompt(session_id, "waits") for _ in range(3)]
+        cancel_request(adapter, session_id, waiting[1])
+        assert adapter.response(waiting[1])["result"] == CANCELLED
+        cancel_session(adapter, session_id, first)
+        for prompt in (first, waiting[0], waiting[2]):
+            assert adapter.response(prompt)["result"] == CANCELLED
+        assert len(host.received("turn/start")) == 1
+        end(adapter)
+
+
+# -- G9
+
+
+@pytest.mark.parametrize("at", ["at once", "next prompt", "next turn"])
+def test_g9_late_events_of_a_cancelled_turn(tmp_path: Path, at: str) -> None:
+    host = place(tmp_path / "host", TalksAfterTheEnd, at=at)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        first = begin_and_wait(adapter, session_id)
+        cancel_session(adapter, session_id, first)
+        response = adapter.response(first)
+        assert response["result"] == CANCELLED
+        assert adapter.prompt(session_id, "again") == END_TURN
+        assert texts_of(after(adapter, response)) == ["the second answer"]
+        end(adapter)
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [(permission("yes"), "yes"), ({"result": {"outcome": {"outcome": "cancelled"}}}, "no")],
+    ids=["allowed", "cancelled"],
+)
+def test_g9_a_subagent_may_ask_beyond_its_turn(tmp_path: Path, answer: Json, choice: str) -> None:
+    host = place(tmp_path / "host", LeavesSubagent)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "go") == END_TURN
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        assert not any(frame.get("method") == "$/cancel_request" for frame in adapter.frames)
+        adapter.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
+        wait_until(lambda: bool(host.received("approval/decide")))
+        assert [frame["params"]["choiceId"] for frame in host.received("approval/decide")] == [choice]
+        end(adapter)
+
+
+def test_g9_a_closed_session_asks_nothing_more(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", LeavesSubagent)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert adapter.prompt(session_id, "go") == END_TURN
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        adapter.call("session/close", {"sessionId": session_id})
+        taken_back = [frame["params"] for frame in adapter.frames if frame.get("method") == "$/cancel_request"]
+        assert taken_back == [{"requestId": asked["id"]}]
+        end(adapter)
