@@ -1,118 +1,19 @@
-"""`muse-adapter output` as a process: against the simulated host with a session that an adapter made, and against
-scripted hosts where the simulated one is too honest."""
+"""`muse-adapter output` against the simulated host, with a session that an adapter made: lists, bytes, ranges, going on,
+refusals."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pty
-import signal
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
 
 import orjson
 import pytest
 
-from adapter.hosts.simulated.outputs import new_output, stored_bytes
 from tests.adapter_process import running_adapter
-from tests.output_hosts import (
-    ITEM,
-    REF,
-    SESSION,
-    CrashingHost,
-    DeafHost,
-    OutputHost,
-    methods,
-    reference,
-    revised,
-    stored,
-)
-from tests.processes import assert_gone, wait_until
-from tests.scripted_hosts import Placed, ScriptedHost, place
+from tests.output_command import LONG, MIDDLE, TEXT, Done, Store, on_terminal, reason, simulated
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals, signals and stand-ins that are scripts")
-
-Json = dict[str, Any]
-
-SECONDS: Final = 60.0
-"""How long a run may take; far more than any does, so that only a hang meets it."""
-
-LONG: Final = 2_500_000
-"""Bytes of an output of three pieces; too long for a digest."""
-
-MIDDLE: Final = 13
-"""An offset inside a character of the simulated host's text: its first line is `000000000 Grüße …`."""
-
-
-class Done(NamedTuple):
-    """How a run ended."""
-
-    code: int
-    stdout: bytes
-    stderr: str
-
-
-class Store:
-    """A home with a stored session of several outputs; `table` is the list of them, without its head."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        with running_adapter(home) as adapter:
-            adapter.initialize()
-            self.session_id = adapter.new_session(home)
-            for text in ("shell 20000", "shell binary 20000", f"shell {LONG}", "edit", "shell 0", "shell 5 missing"):
-                adapter.prompt(self.session_id, text)
-            adapter.finish()
-        head, *lines = self.run("output", self.session_id).stdout.decode().splitlines()
-        self.head = head.split("\t")
-        self.table = [line.split("\t") for line in lines]
-        self.text, self.binary, self.long, self.patch, self.empty, self.missing = (row[0] for row in self.table)
-
-    def environ(self, **more: str) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MUSE_", "XDG_"))}
-        return {**kept, "HOME": str(self.home), "TERM": "xterm", **more}
-
-    def run(self, *arguments: str, muse: str = "simulated", **environ: str) -> Done:
-        return ended(start("--muse", muse, *arguments, environ=self.environ(**environ)))
-
-    def read(self, item_id: str, *arguments: str, **environ: str) -> Done:
-        return self.run("output", self.session_id, item_id, *arguments, **environ)
-
-
-def start(*arguments: str, environ: dict[str, str], **streams: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "adapter.cli.entry", *arguments],
-        stdin=subprocess.DEVNULL,
-        env=environ,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
-    )
-
-
-def ended(process: subprocess.Popen[bytes]) -> Done:
-    try:
-        stdout, stderr = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    return Done(process.returncode, stdout or b"", (stderr or b"").decode())
-
-
-def reason(done: Done) -> str:
-    """The word on stderr, which must be one line."""
-    assert done.stderr.startswith("muse-adapter: "), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr.split(": ")[1]
-
-
-def simulated(recipe: str, size: int) -> bytes:
-    return stored_bytes(new_output("i", recipe, size), 0, size)
-
-
-TEXT: Final = simulated("lines", 20_000)
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +126,12 @@ def test_an_output_is_named_by_its_id(store: Store) -> None:
 
     assert named == Done(0, TEXT, "")
     assert (other.code, other.stdout, reason(other)) == (1, b"", "outputNotFound")
+
+
+def test_the_patch_of_an_edit_is_read_like_any_output(store: Store) -> None:
+    patch = orjson.loads(store.read(store.patch).stdout)
+
+    assert "grüßt" in patch["files"][0]["newText"]
 
 
 @pytest.mark.parametrize(
@@ -358,144 +265,3 @@ def test_a_file_that_cannot_be_written_is_named(store: Store, tmp_path: Path) ->
 
     assert (done.code, reason(done)) == (1, "notWritten")
     assert str(tmp_path) in done.stderr
-
-
-# -- hosts that are not as they should be
-
-
-def scripted(
-    store: Store, directory: Path, *arguments: str, script: type[ScriptedHost] = OutputHost, **settings: Any
-) -> tuple[Done, Placed]:
-    """A read of the one output a scripted host has."""
-    placed = place(directory, script, **settings)
-    done = store.run(*arguments, "output", SESSION, ITEM, muse=placed.muse)
-    return done, placed
-
-
-def test_every_piece_is_checked_and_nothing_else_is_asked(store: Store, tmp_path: Path) -> None:
-    line = stored(100).index(b"\n") + 1
-    size = LONG // line * line
-    done, placed = scripted(store, tmp_path / "muse", size=size)
-
-    assert done == Done(0, stored(size), "")
-    pieces = Counter(methods(placed))
-    asked = {"session/read": 4, "view/page": 4, "item/readOutput": 3}
-    assert pieces == {"initialize": 1, "initialized": 1, **asked}
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"version": "1.2.10"}, "hostVersionUnverified"),
-        ({"page": {"byteLen": 7}}, "inconsistentPage"),
-        ({"pages": [[revised(outputRef=reference(size=300_001))]]}, "inconsistentPage"),
-        ({"pages": [[revised(outputRef=reference(digest="sha256:" + "0" * 64))]]}, "digestMismatch"),
-        ({"refusals": {"item/readOutput": {"code": -32603, "message": "no", "data": {"kind": "odd"}}}}, "hostError"),
-        ({"deaths": ["item/readOutput"]}, "hostDied"),
-    ],
-)
-def test_a_host_that_fails_is_told_by_its_reason(store: Store, tmp_path: Path, settings: Json, said: str) -> None:
-    done, placed = scripted(store, tmp_path / "muse", **settings)
-
-    assert (done.code, reason(done)) == (1, said)
-    assert_gone(placed.pids("serve"))
-
-
-@pytest.mark.parametrize(
-    ("script", "options", "said"),
-    [(CrashingHost, [], "hostStartFailed"), (DeafHost, ["--startup-timeout", "1"], "hostStartTimeout")],
-)
-def test_a_host_that_does_not_start_has_an_exit_code_of_its_own(
-    store: Store, tmp_path: Path, script: type[ScriptedHost], options: list[str], said: str
-) -> None:
-    done, placed = scripted(store, tmp_path / "muse", *options, script=script)
-
-    assert (done.code, reason(done)) == (3, said)
-    assert_gone(placed.pids("serve"))
-
-
-# -- ends
-
-
-def test_a_reader_that_goes_away_ends_it_quietly(store: Store) -> None:
-    process = start("--muse", "simulated", "output", store.session_id, store.long, environ=store.environ())
-    assert process.stdout is not None and process.stderr is not None
-    assert process.stdout.read(100) == simulated("lines", 200)[:100]
-    process.stdout.close()
-
-    assert process.stderr.read() == b""
-    assert process.wait(SECONDS) == 141
-    process.stderr.close()
-
-
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_it_quietly_and_leaves_a_part_to_go_on_with(
-    store: Store, tmp_path: Path, signum: signal.Signals
-) -> None:
-    placed = place(tmp_path / "muse", OutputHost, size=LONG, held=["item/readOutput"])
-    file = tmp_path / "file"
-    file.write_bytes(stored(LONG)[:1000])
-    command = ["--muse", placed.muse, "output", SESSION, ITEM, "--ref", REF, "-o", str(file), "--resume"]
-    process = start(*command, environ=store.environ())
-    wait_until(lambda: "item/readOutput" in methods(placed))
-    process.send_signal(signum)
-
-    assert ended(process) == Done(130, b"", "")
-    assert_gone(placed.pids("serve"))
-    assert file.read_bytes() == stored(LONG)[:1000]
-
-
-# -- on a terminal
-
-
-def on_terminal(store: Store, *arguments: str, stdout: int | None = None) -> tuple[int, str]:
-    """Run with a terminal as stderr and, unless told otherwise, as stdout; gives the exit code and what was shown."""
-    ours, theirs = pty.openpty()
-    streams = {"stdout": theirs if stdout is None else stdout, "stderr": theirs}
-    process = start("--muse", "simulated", *arguments, environ=store.environ(), **streams)
-    os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):
-        while data := os.read(ours, 65536):
-            shown += data
-    os.close(ours)
-    return process.wait(SECONDS), shown.decode()
-
-
-def test_a_bar_shows_how_far_it_is(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-
-    code, shown = on_terminal(store, "output", store.session_id, store.long, "-o", str(file))
-
-    assert code == 0
-    assert "reading" in shown
-    assert "MiB" in shown
-    assert f"{LONG:,} bytes" in shown
-    assert file.stat().st_size == LONG
-
-
-def test_a_digest_that_was_compared_is_mentioned(store: Store, tmp_path: Path) -> None:
-    _, shown = on_terminal(store, "output", store.session_id, store.text, "-o", str(tmp_path / "file"))
-
-    assert "their digest is right" in shown
-
-
-def test_text_on_a_terminal_has_no_bar_beside_it(store: Store) -> None:
-    code, shown = on_terminal(store, "output", store.session_id, store.text, "--length", "640")
-
-    assert code == 0
-    assert shown.replace("\r\n", "\n").encode() == TEXT[:640]
-
-
-def test_bytes_that_are_no_text_do_not_go_to_a_terminal(store: Store) -> None:
-    code, shown = on_terminal(store, "output", store.session_id, store.binary)
-
-    assert code == 1
-    assert "binaryOutput" in shown
-    assert "\0" not in shown
-
-
-def test_the_patch_of_an_edit_is_read_like_any_output(store: Store) -> None:
-    patch = orjson.loads(store.read(store.patch).stdout)
-
-    assert "grüßt" in patch["files"][0]["newText"]
