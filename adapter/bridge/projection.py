@@ -218,9 +218,11 @@ class Projection:
             shown.members |= changed
             shown.ended = members["status"] in {"completed", "failed"}
         if changed or meta:
+            # All of it, if any: some clients merge `_meta`, others put it in the place of what they had.
+            whole = shown.meta | meta if meta else None
             shown.meta = {name: value for name, value in (shown.meta | meta).items() if value is not None}
             arguments = _arguments(changed)
-            self._send(updates.tool_call_update(self.session_id, shown.item.item_id, meta=meta or None, **arguments))
+            self._send(updates.tool_call_update(self.session_id, shown.item.item_id, meta=whole, **arguments))
 
     def _remember(self, item_id: str, shown: _Shown) -> None:
         self._cards[item_id] = shown

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.adapter_process import AdapterProcess, Json, running_adapter
-from tests.output_clients import HANDLE, KEY, OPT_IN, READ, SilentHost, StoringHost, error_of, handles
+from tests.output_clients import KEY, OPT_IN, READ, error_of, handles
 from tests.processes import assert_gone, wait_until
 from tests.scripted_hosts import place
+from tests.storing_hosts import HANDLE, SilentHost, StoringHost
 
 ADVERTISED = {"version": 1, "method": READ, "maxLengthBytes": 1_048_576}
 
