@@ -1,5 +1,5 @@
-"""`muse-adapter output` against the simulated host, with a session that an adapter made: lists, bytes, ranges, going on,
-refusals."""
+"""`muse-adapter output` against the simulated host, with a session that an adapter made: lists, bytes, ranges, going on
+and refusals."""
 
 from __future__ import annotations
 
