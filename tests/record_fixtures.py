@@ -139,14 +139,14 @@ def handshake(host: Recorder) -> None:
     host.say("initialized")
 
 
-def prompt_turn(host: Recorder, workspace: Path) -> None:
+def prompt_turn(host: Recorder, workspace: Path, prompt: str = PROMPT) -> None:
     """A session and a turn, up to the turn's end."""
     start = {"commandId": "0198f000-0000-7000-8000-0000000000c1", "workspaceRoot": str(workspace)}
     session_id = host.ask(2, "session/start", start)["session"]["sessionId"]
     turn = {
         "commandId": "0198f000-0000-7000-8000-0000000000c2",
         "sessionId": session_id,
-        "input": [{"type": "text", "text": PROMPT}],
+        "input": [{"type": "text", "text": prompt}],
     }
     turn_id = host.ask(3, "turn/start", turn)["turnId"]
     while True:
@@ -187,13 +187,13 @@ def normalized(entries: list[Entry], directories: dict[str, str]) -> list[Entry]
     return same
 
 
-def manifest(version: str, scenario: str, entries: list[Entry]) -> dict[str, Any]:
+def manifest(version: str, scenario: str, description: str, entries: list[Entry]) -> dict[str, Any]:
     """What is true about a recording."""
     shown = subprocess.run(host_command(version, "--version"), capture_output=True, timeout=ANSWER_SECONDS, check=True)
     hello = next(orjson.loads(entry["raw"]) for entry in entries if entry["dir"] == "server")
     return {
         "scenario": scenario,
-        "description": SCENARIOS[scenario],
+        "description": description,
         "provenance": "simulated",
         "provenanceNote": f"Made by this project's simulated host of version {version}; no real host was recorded.",
         "versionOutput": shown.stdout.decode().strip(),
@@ -217,7 +217,7 @@ def main(target: Path) -> None:
     for version in VERSIONS:
         for scenario in SCENARIOS:
             entries = record(version, scenario)
-            write(target / version / scenario, entries, manifest(version, scenario, entries))
+            write(target / version / scenario, entries, manifest(version, scenario, SCENARIOS[scenario], entries))
             print(f"{version} {scenario}: {len(entries)} frames")
 
 
