@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from adapter.acp.text import fenced, one_line
-from adapter.bridge.bounded_text import BoundedText, bound_text, close_fence
+from adapter.bridge.bounded_text import BoundedText, bound_text, close_fence, with_notice
 from adapter.bridge.stored_output.contract import METHOD
 from adapter.bridge.stored_output.references import AVAILABLE, OUTPUT_MEMBER, OutputRef, read_reference
 from adapter.msp.items import ItemState
@@ -119,7 +119,10 @@ def _exit(raw: dict[str, Any]) -> str | None:
 def _summary(raw: dict[str, Any]) -> str | None:
     result = raw.get("result")
     summary = result.get("summary") if isinstance(result, dict) else raw.get("finalSummary")
-    return summary if isinstance(summary, str) and summary else None
+    if not isinstance(summary, str) or not summary:
+        return None
+    bounded = bound_text(summary)
+    return with_notice(bounded, f"[{bounded.total_bytes} bytes]") if bounded.truncated else summary
 
 
 def _rich_content(raw: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ know is a card like any other, only plainer.
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -56,6 +57,13 @@ _PATH_ARGUMENTS: Final = ("path", "file_path")
 RAW_INPUT_BYTES: Final = 64 * 1024
 """How long `rawInput` may be before its long strings are shortened: it is for looking at, not for reading files from.
 """
+
+
+INPUT_MEMBERS: Final = 100
+"""How many members of a long `rawInput` are shown."""
+
+LONGEST_PATH: Final = 4096
+"""Characters of a path; no system has longer ones."""
 
 
 class CardStyle(msgspec.Struct, frozen=True):
@@ -196,9 +204,12 @@ def bounded_input(text: Any, arguments: Any, limit: int = RAW_INPUT_BYTES) -> An
     """`arguments`, parsed from `text`, with its long members shortened if `text` has more than `limit` characters."""
     if not isinstance(text, str) or len(text) <= limit:
         return arguments
-    if isinstance(arguments, dict):
-        return {name: _shortened(value) for name, value in arguments.items()}
-    return _shortened(arguments)
+    if not isinstance(arguments, dict):
+        return _shortened(arguments)
+    members = {one_line(name): _shortened(value) for name, value in islice(arguments.items(), INPUT_MEMBERS)}
+    if len(arguments) > INPUT_MEMBERS:
+        members["…"] = f"[{len(arguments) - INPUT_MEMBERS} more left out]"
+    return members
 
 
 def _shortened(value: Any) -> Any:
@@ -214,4 +225,5 @@ def _locations(arguments: Any, workspace: str) -> tuple[str, ...]:
     if not isinstance(arguments, dict):
         return ()
     paths = (arguments.get(member) for member in _PATH_ARGUMENTS)
-    return tuple(str(PurePath(workspace) / path) for path in paths if isinstance(path, str) and path)
+    usable = (path for path in paths if isinstance(path, str) and 0 < len(path) <= LONGEST_PATH)
+    return tuple(str(PurePath(workspace) / path) for path in usable)

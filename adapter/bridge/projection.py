@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adapter.acp import updates
+from adapter.acp.text import one_line
 from adapter.bridge.card_text import TRUNCATED_KEY
 from adapter.bridge.cards import (
     MESSAGE_KINDS,
@@ -200,7 +201,7 @@ class Projection:
             members = card.members()
             self._remember(item.item_id, _Shown(item, members, card.meta))
             tool = item.raw.get("tool")
-            name = tool if isinstance(tool, str) and tool else None
+            name = one_line(tool) if isinstance(tool, str) and tool else None
             meta = card.meta or None
             self._send(updates.tool_call(self.session_id, item.item_id, name=name, meta=meta, **_arguments(members)))
         else:

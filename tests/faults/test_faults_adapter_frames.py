@@ -11,6 +11,7 @@ import pytest
 
 from tests.adapter_process import AdapterProcess, running_adapter
 from tests.faults.hosts_of_bytes import AnswersTooMuch, Crowded, Interjects, Pieces, WritesLongLine
+from tests.faults.scripted_turns import Plays, ended, item
 from tests.faults.with_host import INITIALIZE_LINE, null_errors, opened, request, say, serves_on
 from tests.scripted_hosts import ScriptedHost, place
 
@@ -365,3 +366,37 @@ def test_d5_d6_odd_lines_of_the_host(tmp_path: Path, name: str) -> None:
         answered = [(answer["id"], answer["error"]["code"]) for answer in case.answers()]
         assert [request_id for request_id, _ in answered] == ([] if request_id is None else [request_id])
         assert all(code in (-32600, -32601, -32602) for _, code in answered)
+
+
+# -- A1: what is long on a card
+
+
+LONG: Final = 9_000_000
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"args": orjson.dumps({f"key-{number}": number for number in range(300_000)}).decode()},
+        {"args": orjson.dumps({"path": "p" * LONG}).decode()},
+        {"args": "not json" + "x" * LONG},
+        {"tool": "t" * LONG},
+        {"displayLabel": {"done": "d" * LONG}},
+        {"result": {"summary": "s" * LONG}},
+        {"failureReason": "f" * LONG, "status": "failed"},
+        {"visibleOutput": "o" * LONG},
+        {"kind": "agentMessage", "text": "m" * LONG},
+        {"kind": "subagent", "objective": "j" * 9000, "finalSummary": "z" * LONG},
+    ],
+    ids=["keys", "path", "no-json", "tool", "label", "summary", "reason", "output", "message", "subagent"],
+)
+def test_a1_long_members_of_an_item_make_no_long_line(tmp_path: Path, members: dict[str, Any]) -> None:
+    script = [
+        item("started", "c", "toolCall", tool="bash", args="{}"),
+        item("completed", "l", **({"kind": "toolCall"} | members)),
+    ]
+    with opened(tmp_path, Plays, scripts=[[*script, ended()], [ended()]]) as case:
+        assert case.prompt() == {"stopReason": "end_turn"}
+        assert max(len(line) for line in case.adapter.lines) < 2 * MIB
+        assert "l" in case.cards() or "m" in case.text()
+        assert b"ERROR" not in case.adapter.stderr
