@@ -207,7 +207,7 @@ FOLLOWED_BY_A_FAILURE = f"import subprocess, sys; subprocess.run({list(demo.ADAP
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("pass", "Expected the adapter to answer, but it closed its output."),
+        ("input()", "Expected the adapter to answer, but it closed its output."),
         (
             "print('ready', flush=True); input()",
             "Expected updates, questions and answers, but came: The line is not valid JSON",
