@@ -9,14 +9,11 @@ from typing import Final
 import msgspec
 
 from adapter.hosts.select import STAND_INS, stand_in_command
-from adapter.msp.budgets import STARTUP_TIMEOUT
+from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
 from adapter.msp.host import HostStartError
 from adapter.msp.process import CLOSE_GRACE
 from adapter.wire.framing import MSP_FRAME_CAP
 from host_probe import NotFound, VersionCache, default_directory, find_muse
-
-READ_HOST_IDLE: Final = 30.0
-"""Seconds a host for reading stored output is kept after a read: reads come in rows."""
 
 WITHOUT_MUSE: Final = "To try the adapter without Muse: --muse simulated."
 

@@ -8,6 +8,9 @@ from typing import Final
 STARTUP_TIMEOUT: Final = 120.0
 """Spawn to handshake. A real cold start with a large store took 29 s."""
 
+READ_HOST_IDLE: Final = 30.0
+"""How long a host for reading stored output is kept after a read: reads come in rows."""
+
 QUERY_TIMEOUT: Final = 30.0
 COMMAND_TIMEOUT: Final = 60.0
 OPEN_TIMEOUT: Final = 180.0

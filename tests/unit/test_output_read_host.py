@@ -12,8 +12,9 @@ from typing import Any
 import anyio
 import pytest
 
-from adapter.bridge.host_choice import READ_HOST_IDLE, HostChoice
+from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS, ReadHost
+from adapter.msp.budgets import READ_HOST_IDLE
 from adapter.msp.errors import HostGone
 from adapter.msp.host import HostStartError
 from tests.output_hosts import PATIENCE, CrashingHost, OutputHost, background, calls, choice_of, methods

@@ -13,7 +13,8 @@ from typing import Final
 
 import anyio
 
-from adapter.bridge.host_choice import READ_HOST_IDLE, HostChoice, resolve_muse
+from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.msp.budgets import READ_HOST_IDLE
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from adapter.wire.background import Background
