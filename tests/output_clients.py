@@ -86,8 +86,9 @@ class Reader:
 def reading(
     home: Path, *args: str, muse: str = "simulated", faults: list[Json] | None = None, **members: Any
 ) -> Iterator[Reader]:
-    """An adapter whose client asked for stored output. `faults` strike read hosts of the simulated kind only."""
-    meant = [{**fault, "flag": READ_ONLY} for fault in faults or []]
+    """An adapter whose client asked for stored output. `faults` are for simulated hosts, for read hosts only unless they
+    name another flag or None."""
+    meant = [{"flag": READ_ONLY, **fault} for fault in faults or []]
     env = {"MUSE_SIMULATED_FAULTS": json.dumps(meant), "MUSE_SIMULATED_WITNESS": str(home / "witness.ndjson")}
     with running_adapter(home, *args, muse=muse, env=env) as adapter:
         adapter.initialize(**{**OPT_IN, **members})

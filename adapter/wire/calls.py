@@ -97,9 +97,8 @@ class OpenCalls:
             await self._idle.wait()
 
     async def _run(self, call: Call, work: Work) -> None:
-        outcome: Params | RpcError = RpcError(
-            self._options.cancelled_code, "The request was cancelled", {"reason": "cancelled"}
-        )
+        data = {"reason": "cancelled", "details": "The request was cancelled"}
+        outcome: Params | RpcError = RpcError(self._options.cancelled_code, "Request cancelled", data)
         try:
             with call.scope:
                 outcome = await work
