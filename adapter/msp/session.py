@@ -74,10 +74,11 @@ class Session:
         return History(self.host, self.fold)
 
     async def leave(self) -> None:
-        """Stop the events, and let the host unload the session where it can; a failure is only logged."""
+        """Stop the events and, where the host can, whatever runs, and have it unload the session; a failure is only
+        logged."""
         try:
             await self.host.query("view/unsubscribe", {"sessionId": self.session_id})
-            await self.host.command("session/leave", {"sessionId": self.session_id})
+            await self.host.command("session/leave", {"sessionId": self.session_id, "stop": True})
         except MspError as error:
             if error.kind != "methodNotFound":
                 log.warning("the host did not let go of a session: %s", error)
