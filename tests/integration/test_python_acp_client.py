@@ -82,9 +82,10 @@ class Editor:
 class Conversation:
     """The client's connection to a running adapter."""
 
-    def __init__(self, agent: ClientSideConnection, editor: Editor) -> None:
+    def __init__(self, agent: ClientSideConnection, editor: Editor, initialized: schema.InitializeResponse) -> None:
         self.agent = agent
         self.editor = editor
+        self.initialized = initialized
 
     async def new_session(self, cwd: Path) -> str:
         session: schema.NewSessionResponse = await self.agent.new_session(str(cwd))
@@ -103,7 +104,9 @@ class Conversation:
 
 
 @asynccontextmanager
-async def conversation(home: Path, version: str = "1.2.1") -> AsyncIterator[Conversation]:
+async def conversation(
+    home: Path, version: str = "1.2.1", capabilities: schema.ClientCapabilities | None = None
+) -> AsyncIterator[Conversation]:
     """An initialized adapter. When it ends well, every frame was as the schema says, nothing was left without an
     answer, and the adapter exited with 0."""
     editor = Editor()
@@ -118,11 +121,11 @@ async def conversation(home: Path, version: str = "1.2.1") -> AsyncIterator[Conv
             observers=[editor.overhear],
         ) as (agent, process):
             client = schema.Implementation(name="tests", version="1")
-            answer = await agent.initialize(acp.PROTOCOL_VERSION, client_info=client)
+            answer = await agent.initialize(acp.PROTOCOL_VERSION, capabilities, client)
             assert answer.protocol_version == 1
             assert answer.agent_info is not None
             assert answer.agent_info.name == "muse-adapter"
-            yield Conversation(agent, editor)
+            yield Conversation(agent, editor, answer)
         assert process.returncode == 0
     assert editor.problems == []
     assert editor.said.open_requests() == []
