@@ -34,14 +34,14 @@ class Sessions:
     """Sessions by their id, which is the same on both sides."""
 
     def __init__(
-        self, hosts: ExecutionHosts, peer: Peer, background: Background, on_close: Callable[[str], None]
+        self, hosts: ExecutionHosts, peer: Peer, background: Background, on_end: Callable[[str], None]
     ) -> None:
         self.output_offered = False
         """Whether cards carry handles to stored output; settled at `initialize`."""
         self._hosts = hosts
         self._peer = peer
         self._background = background
-        self._on_close = on_close
+        self._on_end = on_end
         self._open: dict[str, Conversation] = {}
         self._opening: set[str] = set()
         self._closing: set[str] = set()
@@ -139,7 +139,7 @@ class Sessions:
         self._closed[session_id] = None
         if len(self._closed) > REMEMBERED_CLOSED:
             self._closed.popitem(last=False)
-        self._on_close(session_id)
+        self._on_end(session_id)
         self._closing.add(session_id)
         try:
             await conversation.close()
@@ -163,6 +163,7 @@ class Sessions:
         replaced = self._open.get(conversation.session_id)
         if replaced is not None:
             replaced.retire()
+            self._on_end(conversation.session_id)
         self._open[conversation.session_id] = conversation
         self._closed.pop(conversation.session_id, None)
         conversation.listen()
