@@ -11,7 +11,7 @@ import msgspec
 from adapter.msp.process import HostProcess
 from adapter.wire import envelope
 from adapter.wire.envelope import Params
-from adapter.wire.framing import ACP_FRAME_CAP, ACP_OUTBOUND_CAP, FrameDecoder, Oversize, encode_frame
+from adapter.wire.framing import ACP_FRAME_CAP, ACP_OUTBOUND_CAP, FrameDecoder, Line, Oversize, encode_frame
 
 STEP_SECONDS: Final = 10.0
 """Seconds the adapter may take for one answer; the longest step of a sound one takes one."""
@@ -87,7 +87,7 @@ class DemoClient:
         self._editor = editor
         self._step_seconds = step_seconds
         self._decoder = FrameDecoder(ACP_OUTBOUND_CAP)
-        self._lines: deque[bytes | Oversize] = deque()
+        self._lines: deque[Line | Oversize] = deque()
         self._asked = 0
 
     async def ask(self, method: str, params: Params, answer: type[T]) -> T:

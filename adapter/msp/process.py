@@ -19,7 +19,7 @@ import msgspec
 from anyio.abc import Process
 
 from adapter.msp.stderr_tail import StderrTail, scrub
-from adapter.wire.pipes import FdReader, FdWriter
+from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
 
 CLOSE_GRACE = 5.0
 """Seconds a host has after stdin closed to settle its turns and write its records."""
@@ -79,6 +79,7 @@ class HostProcess:
                 pair = os.pipe()
                 ours.append(pair[parent_end])
                 theirs.append(pair[1 - parent_end])
+            widen_pipe(ours[1])
             process = await anyio.open_process(
                 list(command.argv),
                 stdin=theirs[0],

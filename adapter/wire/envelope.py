@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from adapter.wire.framing import Oversize, decode_json
+from adapter.wire.framing import Line, Oversize, decode_json
 from adapter.wire.head import scan_head
 
 Id: TypeAlias = str | int
@@ -97,7 +97,7 @@ class Reject(msgspec.Struct, frozen=True, gc=False):
 Frame: TypeAlias = Request | Notification | Success | Failure | BadResponse | Reject
 
 
-def read_line(line: bytes | Oversize) -> Frame:
+def read_line(line: Line | Oversize) -> Frame:
     """What one line is. Never raises."""
     if isinstance(line, Oversize):
         return _classify_oversize(line)

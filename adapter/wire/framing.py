@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import orjson
@@ -27,6 +27,12 @@ ACP_OUTBOUND_CAP = 10 * 1024 * 1024
 
 PREFIX_BYTES = 8 * 1024
 """How much of an over-cap line is kept to recover its `id` from."""
+
+LONG_LINE = 256 * 1024
+"""Bytes from which a line is not copied where that can be avoided."""
+
+Line: TypeAlias = bytes | bytearray
+"""A line without its LF; a `bytearray` if it is long."""
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -54,8 +60,8 @@ class FrameDecoder:
     """Cuts a byte stream into lines, whatever the borders of the reads are.
 
     Feed it what arrived; each call gives the complete lines in order, without LF, trailing CR and leading byte order
-    mark, as `bytes`, or an `Oversize` in the place of a line above `cap` bytes. Never raises, never keeps more than
-    `cap` bytes of an unfinished line, however small the pieces are that it arrives in.
+    mark, or an `Oversize` in the place of a line above `cap` bytes. Never raises, never keeps more than `cap` bytes of
+    an unfinished line, however small the pieces are that it arrives in.
     """
 
     def __init__(self, cap: int) -> None:
@@ -66,9 +72,9 @@ class FrameDecoder:
         self.dropped = 0
         """Bytes thrown away so far of a line that is too long and has not ended yet; else 0."""
 
-    def feed(self, data: bytes) -> list[bytes | Oversize]:
+    def feed(self, data: bytes) -> list[Line | Oversize]:
         """The lines that `data` completes."""
-        lines: list[bytes | Oversize] = []
+        lines: list[Line | Oversize] = []
         if b"\n" not in data:
             self._hold(data)
             return lines
@@ -87,9 +93,9 @@ class FrameDecoder:
         self._hold(tail)
         return lines
 
-    def end(self) -> list[bytes | Oversize]:
+    def end(self) -> list[Line | Oversize]:
         """The last line, if the stream ended without an LF after it."""
-        lines: list[bytes | Oversize] = []
+        lines: list[Line | Oversize] = []
         if self._held:
             self._finish(lines)
         return lines
@@ -106,29 +112,33 @@ class FrameDecoder:
             self.dropped = len(self._held) - self._prefix_bytes
             del self._held[self._prefix_bytes :]
 
-    def _finish(self, lines: list[bytes | Oversize]) -> None:
-        line = bytes(self._held)
-        self._held.clear()
+    def _finish(self, lines: list[Line | Oversize]) -> None:
+        line: Line
+        if len(self._held) < LONG_LINE:
+            line = bytes(self._held)
+            self._held.clear()
+        else:
+            line, self._held = self._held, bytearray()
         if self.dropped:
             self.dropped = 0
             self._at_start = False
-            lines.append(Oversize(line, self._cap))
+            lines.append(Oversize(bytes(line), self._cap))
         else:
             self._emit(line, lines)
 
-    def _emit(self, line: bytes, lines: list[bytes | Oversize]) -> None:
+    def _emit(self, line: Line, lines: list[Line | Oversize]) -> None:
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
         if line.endswith(b"\r"):
             line = line[:-1]
         if len(line) > self._cap:
-            lines.append(Oversize(line[: self._prefix_bytes], self._cap))
+            lines.append(Oversize(bytes(line[: self._prefix_bytes]), self._cap))
         elif line and not line.isspace():
             lines.append(line)
 
 
-def decode_json(line: bytes) -> Any:
+def decode_json(line: Line) -> Any:
     """The JSON value of one line.
 
     A lone surrogate escape becomes U+FFFD, since half a character must neither end a connection nor travel on.

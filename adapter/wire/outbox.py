@@ -7,10 +7,11 @@ for that: the writer takes whatever is there.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from adapter.wire.framing import encode_frame
+from adapter.wire.framing import LONG_LINE, encode_frame
 
 MERGED_BYTES = 32 * 1024
 """How long a merged entry may get; more and a reader would wait for one long line instead of seeing text flow."""
@@ -38,7 +39,10 @@ class Outbox:
     def __init__(self, cap: int, on_lost: Callable[[Exception], None]) -> None:
         self._cap = cap
         self._on_lost = on_lost
-        # One buffer, not a list of lines: what orjson returns keeps 4 KiB allocated however short it is.
+        self._pieces: deque[bytes] = deque()
+        self._pieces_size = 0
+        # Behind the pieces. One buffer, not a list of lines: what orjson returns keeps 4 KiB allocated however short
+        # it is.
         self._encoded = bytearray()
         self._growing: Mergeable | None = None
         self._growing_weight = 0
@@ -46,7 +50,7 @@ class Outbox:
     @property
     def size(self) -> int:
         """About how many bytes wait."""
-        return len(self._encoded) + self._growing_weight
+        return self._pieces_size + len(self._encoded) + self._growing_weight
 
     def put(self, frame: dict[str, Any]) -> None:
         """Append a frame.
@@ -57,7 +61,12 @@ class Outbox:
         line = encode_frame(frame, self._cap)
         if self._growing is not None:
             self._settle()
-        self._encoded += line
+        if len(line) < LONG_LINE:
+            self._encoded += line
+        else:
+            self._put_piece(bytes(self._encoded))
+            self._encoded.clear()
+            self._put_piece(line)
 
     def put_mergeable(self, frame: Mergeable) -> None:
         """Append a frame, or let the newest one absorb it.
@@ -77,11 +86,20 @@ class Outbox:
         self._growing, self._growing_weight = frame, weight
 
     def take(self) -> bytes:
-        """Everything that waits, as one piece; the buffer is empty afterwards."""
+        """What waits first, as one piece: a long line, or everything up to the next one. Empty if nothing waits."""
+        if self._pieces:
+            piece = self._pieces.popleft()
+            self._pieces_size -= len(piece)
+            return piece
         self._settle()
         data = bytes(self._encoded)
         self._encoded.clear()
         return data
+
+    def _put_piece(self, piece: bytes) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._pieces_size += len(piece)
 
     def _settle(self) -> None:
         """Turn the growing frame into a line. Never raises: the frame is not the one the caller has in hand."""

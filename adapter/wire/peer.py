@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from adapter.wire import envelope
 from adapter.wire.calls import MAX_INCOMING_REQUESTS, Call, OpenCalls, Work
 from adapter.wire.envelope import Id, Params, RpcError
-from adapter.wire.framing import FrameDecoder, Oversize
+from adapter.wire.framing import FrameDecoder, Line, Oversize
 from adapter.wire.notes import RateLimited
 from adapter.wire.options import CANCEL_METHOD, DRAIN_SECONDS, PeerOptions
 from adapter.wire.outbox import Mergeable
@@ -153,8 +153,7 @@ class Peer:
         decoder = FrameDecoder(self._options.inbound_cap)
         while self.ended is None:
             data = await self._source.receive()
-            for line in decoder.feed(data) if data else decoder.end():
-                self._handle(line, tasks)
+            self._handle_all(decoder.feed(data) if data else decoder.end(), tasks)
             if not data:
                 return self._end("eof")
             if decoder.dropped > self._options.inbound_cap + self._options.endless_line:
@@ -189,7 +188,13 @@ class Peer:
 
     # -- reading
 
-    def _handle(self, line: bytes | Oversize, tasks: TaskGroup) -> None:
+    def _handle_all(self, lines: list[Line | Oversize], tasks: TaskGroup) -> None:
+        # Taken out one by one, so that a long line is gone when its frame is worked on.
+        lines.reverse()
+        while lines:
+            self._handle(lines.pop(), tasks)
+
+    def _handle(self, line: Line | Oversize, tasks: TaskGroup) -> None:
         frame = envelope.read_line(line)
         try:
             if isinstance(frame, envelope.Notification):

@@ -84,11 +84,11 @@ class FrameWriter:
             while True:
                 await self._wake.wait()
                 self._wake, self._awake = anyio.Event(), False
-                data = self._outbox.take()
-                self._in_flight = len(data)
-                await self._sink.send(data)
-                self._in_flight = 0
-                self._wake_waiters()
+                while data := self._outbox.take():
+                    self._in_flight = len(data)
+                    await self._sink.send(data)
+                    self._in_flight = 0
+                    self._wake_waiters()
         finally:
             self.over = True
             self._wake_waiters()

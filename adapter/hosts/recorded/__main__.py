@@ -9,7 +9,7 @@ from typing import Final
 
 from adapter.hosts.recorded.player import Mismatch, Player
 from adapter.hosts.recorded.script import Script, ScriptError, load_script
-from adapter.wire.framing import FrameDecoder, Oversize, decode_json
+from adapter.wire.framing import FrameDecoder, Line, Oversize, decode_json
 from adapter.wire.pipes import READ_CHUNK
 
 EXIT_OK: Final = 0
@@ -78,7 +78,7 @@ def serve(script: Script, source: int = 0, sink: int = 1) -> int:
     return _verdict(player, off_script)
 
 
-def _answer(player: Player, line: bytes | Oversize) -> list[bytes] | Mismatch:
+def _answer(player: Player, line: Line | Oversize) -> list[bytes] | Mismatch:
     if isinstance(line, Oversize):
         return player.unreadable(f"is longer than {line.cap} bytes")
     try:

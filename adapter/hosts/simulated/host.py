@@ -35,7 +35,7 @@ from adapter.hosts.simulated.view import Event, Json
 from adapter.hosts.simulated.witness import Witness
 from adapter.wire import envelope
 from adapter.wire.envelope import Notification, Reject, Request, RpcError
-from adapter.wire.framing import FrameDecoder, FrameTooLarge, Oversize
+from adapter.wire.framing import FrameDecoder, FrameTooLarge, Line, Oversize
 from adapter.wire.head import scan_head
 
 SERVER_NAME: Final = "muse-simulated-host"
@@ -88,7 +88,7 @@ class Host:
         if not data and not self.faults.ignores_end:
             self.shut_down()
 
-    def _on_line(self, line: bytes | Oversize) -> None:
+    def _on_line(self, line: Line | Oversize) -> None:
         if isinstance(line, Oversize):
             return self._too_large(line)
         frame = envelope.read_line(line)

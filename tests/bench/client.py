@@ -1,0 +1,121 @@
+"""The least client there can be, and what can be measured of the adapter from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+ADAPTER: Final = [str(Path(sys.executable).parent / "muse-adapter")]
+
+Json = dict[str, Any]
+
+
+LINE_BUFFER: Final = 1024 * 1024
+"""Bytes read at once: the client must not be what is slow."""
+
+
+class Client:
+    """One client and its adapter: it writes requests and reads lines."""
+
+    def __init__(self, home: Path, args: list[str], environ: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [*ADAPTER, *args],
+            bufsize=LINE_BUFFER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=bare_environ(home) | environ,
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self._next_id = 0
+
+    def ask(self, method: str, params: Json) -> int:
+        """Send a request and give its id."""
+        self._next_id += 1
+        frame = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}
+        self.stdin.write(orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE))
+        self.stdin.flush()
+        return self._next_id
+
+    def until_answered(self, request_id: int) -> list[Json]:
+        """The frames up to the answer to a request, which is the last."""
+        frames: list[Json] = []
+        while not frames or frames[-1].get("id") != request_id:
+            frames.append(orjson.loads(self.stdout.readline()))
+        return frames
+
+    def answer(self, method: str, params: Json) -> Json:
+        """The result of a request; what comes before it is dropped."""
+        result: Json = self.until_answered(self.ask(method, params))[-1]["result"]
+        return result
+
+    def initialize(self, **meta: Any) -> None:
+        """Say hello, perhaps with extensions."""
+        self.answer("initialize", {"protocolVersion": 1, "clientCapabilities": {"_meta": meta}})
+
+    def new_session(self, home: Path) -> str:
+        """Start a session and give its id."""
+        session_id: str = self.answer("session/new", {"cwd": str(home), "mcpServers": []})["sessionId"]
+        return session_id
+
+    def begin_prompt(self, session_id: str, text: str) -> int:
+        """Send a prompt and give the id of the request."""
+        return self.ask("session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]})
+
+
+def bare_environ(home: Path) -> dict[str, str]:
+    """What a process needs, and a home of its own."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home)}
+
+
+@contextmanager
+def client(home: Path, *args: str, **environ: str) -> Iterator[Client]:
+    """A client with its adapter, which is gone afterwards."""
+    running = Client(home, list(args), environ)
+    try:
+        yield running
+    finally:
+        running.stdin.close()
+        try:
+            running.process.wait(15)
+        except subprocess.TimeoutExpired:
+            running.process.kill()
+            running.process.wait()
+        running.stdout.close()
+
+
+def seconds(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def wake_ups(pid: int) -> int:
+    """How often any thread of the process has gone to sleep so far."""
+    return sum(status(task, "voluntary_ctxt_switches") for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def peak_memory(pid: int) -> float:
+    """The most memory the process ever had, in MiB."""
+    return status(Path(f"/proc/{pid}"), "VmHWM") / 1024
+
+
+def memory(pid: int) -> float:
+    """The memory the process has, in MiB."""
+    return status(Path(f"/proc/{pid}"), "VmRSS") / 1024
+
+
+def status(entry: Path, name: str) -> int:
+    for line in (entry / "status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    raise LookupError(name)
