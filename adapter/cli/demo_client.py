@@ -35,6 +35,20 @@ class Content(msgspec.Struct, frozen=True):
     content: Part = Part()
 
 
+class Handle(msgspec.Struct, frozen=True, rename="camel"):
+    """What a card says about reading the stored output."""
+
+    session_id: str = ""
+    item_id: str = ""
+    output_ref: str = ""
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """The part of `_meta` that the demo reads."""
+
+    output: Handle | None = msgspec.field(name="muse/output", default=None)
+
+
 class Update(msgspec.Struct, rename="camel"):
     """What the demo reads of a `session/update`, and of the tool call of a question."""
 
@@ -44,6 +58,7 @@ class Update(msgspec.Struct, rename="camel"):
     title: str | None = None
     kind: str | None = None
     status: str | None = None
+    meta: Meta = msgspec.field(name="_meta", default=Meta())
 
     def card_text(self) -> str:
         """The text on a card, without the fence around it."""

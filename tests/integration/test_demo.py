@@ -166,6 +166,12 @@ def test_interrupting_the_demo_leaves_nothing(place: Place) -> None:
     ("fault", "said"),
     [
         ('{"at": "handshake", "do": "exit", "code": 3}', "Expected a result of session/new, but came: error -32603"),
+        ('{"at": "item/readOutput", "do": "error"}', "Expected a result of _muse/readOutput, but came: error -32603"),
+        (
+            '{"at": "item/readOutput", "do": "result", "set": {"content": "x", "byteLen": 1, "eof": true}}',
+            "Expected the 300000 bytes the command wrote, but came: '1 bytes, not the same'",
+        ),
+        ('{"at": "session/resume", "do": "error"}', "Expected a result of session/load, but came: error -32603"),
         ('{"at": "session/start", "do": "error"}', "Expected a result of session/new, but came: error -32603"),
         ('{"at": "turn/start", "do": "die"}', "Expected a result of session/prompt, but came: error -32603"),
         ('{"at": "item/delta", "do": "die", "after": 4}', "The Muse host ended"),
@@ -200,7 +206,10 @@ sys.stdin.read()
 """
 """A program that answers the first request with these members, and no other."""
 
-HELLO = "'result': {'protocolVersion': 1, 'agentInfo': {'name': 'muse-adapter', 'version': '0'}, 'authMethods': [{}]}"
+HELLO = (
+    "'result': {'protocolVersion': 1, 'agentInfo': {'name': 'muse-adapter', 'version': '0'}, 'authMethods': [{}], "
+    "'_meta': {'muse/output': {}}}"
+)
 FOLLOWED_BY_A_FAILURE = f"import subprocess, sys; subprocess.run({list(demo.ADAPTER)!r}); sys.exit(3)"
 
 
@@ -217,6 +226,7 @@ FOLLOWED_BY_A_FAILURE = f"import subprocess, sys; subprocess.run({list(demo.ADAP
         (ANSWER.format(HELLO.replace("1", "2", 1)), "Expected protocol version 1, but came: 2"),
         (ANSWER.format(HELLO.replace("muse-", "")), "Expected to meet muse-adapter, but came: 'adapter'"),
         (ANSWER.format(HELLO.replace("[{}]", "[]")), "Expected a way to log in, but came: []"),
+        (ANSWER.format(HELLO.replace("'muse/output'", "'x'")), "Expected stored output to be offered, but came: "),
         (ANSWER.format(HELLO), "Expected an answer to session/new within 1 s, but none came."),
         ("import sys; sys.stdin.read()", "Expected an answer to initialize within 1 s, but none came."),
         (FOLLOWED_BY_A_FAILURE, "Expected the adapter to end with exit code 0, but came: 3"),
