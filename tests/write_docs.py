@@ -1,4 +1,5 @@
-"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, the demo in `README.md`.
+"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, the demo in `README.md`, the
+conversation in `docs/stored-output.md`.
 
 `make docs` runs it; tests compare.
 """
@@ -16,13 +17,16 @@ import msgspec
 
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
+from tests.example_conversation import example
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = ROOT / "README.md"
 SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
+STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
 
 DEMO_SECONDS: Final = 60.0
 
+_EXAMPLE_BLOCK: Final = re.compile(r"(?<=```text\n)# The client asks.*?(?=```\n)", re.DOTALL)
 _DEMO_BLOCK: Final = re.compile(r"(?<=```text\n)An editor talks.*?(?=```)", re.DOTALL)
 
 
@@ -96,8 +100,21 @@ def with_demo(text: str) -> str:
     return text.replace(demo_in(text), "\n".join(lines) + "\n")
 
 
+def example_in(text: str) -> str:
+    """The conversation that a document shows."""
+    found = _EXAMPLE_BLOCK.search(text)
+    assert found is not None
+    return found.group()
+
+
+def with_example(text: str) -> str:
+    """The document with the conversation of a run."""
+    return text.replace(example_in(text), example())
+
+
 def main() -> None:
     """Write them."""
+    STORED_OUTPUT.write_text(with_example(STORED_OUTPUT.read_text("utf-8")), "utf-8")
     SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8")), "utf-8")
     README.write_text(with_demo(README.read_text("utf-8")), "utf-8")
 

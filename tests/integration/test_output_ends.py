@@ -129,14 +129,6 @@ def test_one_of_two_equal_reads_can_be_taken_back(tmp_path: Path) -> None:
         assert it.client.adapter.finish() == 0
 
 
-def test_loading_the_session_again_leaves_its_read_alone(tmp_path: Path) -> None:
-    with waiting(tmp_path, "item/readOutput") as it:
-        it.client.open_stored(SESSION, "session/resume")
-        release(read_by(it.host))
-        assert it.client.adapter.response(it.read)["result"]["byteLen"] > 0
-        assert it.client.adapter.finish() == 0
-
-
 # -- ended by the host
 
 

@@ -126,7 +126,7 @@ def host_died(details: str) -> RpcError:
 def ended_early(reason: str) -> RpcError:
     """Check 13 and every early end: `sessionClosed`, `cancelled` or `adapterStopping`."""
     details = {
-        "sessionClosed": "The session was closed during the read",
+        "sessionClosed": "The session was closed or opened anew during the read",
         "cancelled": "The request was cancelled",
         "adapterStopping": "The adapter is stopping",
     }[reason]
