@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.adapter_process import Json, running_adapter
-from tests.output_clients import error_of, reading, stored
+from tests.output_clients import KEY, OPT_IN, error_of, reading, stored
 from tests.output_hosts import ITEM, SESSION
 from tests.processes import open_descriptors, wait_until
 from tests.screens import LEAVES, PROMPTS, a_session, assert_free, before_answer, cards_of, told, without_user
@@ -128,6 +128,18 @@ def test_a_long_history_is_shown_to_its_end(tmp_path: Path) -> None:
         assert screen[-1].text == "You said: hello — noted ✓"
         assert not any("historyIncomplete" in str(update.get("_meta")) for update in replayed)
         assert client.adapter.finish() == 0
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_history_that_does_not_go_on_ends_and_only_who_reads_output_is_told(tmp_path: Path, asks: bool) -> None:
+    going_round = {"result": {"events": [stored_item("completed")], "nextCursor": "0"}}
+    host = place(tmp_path / "host", StoringHost, pages=[going_round])
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize(**(OPT_IN if asks else {}))
+        updates = before_answer(adapter, "session/load", stored(SESSION, tmp_path))
+        told_of = [update.get("_meta") for update in updates if update["sessionUpdate"] == "session_info_update"]
+        assert told_of == ([{KEY: {"historyIncomplete": True, "eventsScanned": 2}}] if asks else [])
+        assert adapter.finish() == 0
 
 
 # -- load of what is open

@@ -65,6 +65,17 @@ def test_what_lies_too_far_back_is_not_restored_and_that_is_said(tmp_path: Path)
         assert adapter.finish() == 0
 
 
+def test_nothing_is_restored_of_a_session_that_was_closed_meanwhile(tmp_path: Path) -> None:
+    session_id, _ = a_session(tmp_path, "shell 1000")
+    with reading(tmp_path, faults=[{"at": "view/page", "do": "slow", "seconds": 1, "flag": None}]) as client:
+        client.adapter.call("session/resume", stored(session_id, tmp_path))
+        wait_until(lambda: "view/page" in {call["method"] for call in client.witnessed(read_host=False)})
+        client.adapter.call("session/close", {"sessionId": session_id})
+        client.adapter.new_session(tmp_path)
+        assert client.adapter.updates(session_id) == []
+        assert client.adapter.finish() == 0
+
+
 # -- close
 
 

@@ -195,6 +195,16 @@ def test_o3_an_unknown_item_is_a_card_if_there_is_something_to_show() -> None:
     assert is_card(item("mural", fallbackText="a mural")) and not is_card(item("mural"))
 
 
+@pytest.mark.parametrize("member", ["outputRef", "patchRef"])
+def test_an_unknown_item_with_stored_bytes_is_a_card(member: str) -> None:
+    reference: dict[str, Any] = {"id": "out-1", "byteLen": 5, "availability": "missing"}
+    stored: dict[str, Any] = {member: reference}
+    unusable: dict[str, Any] = {member: {**reference, "byteLen": -1}}
+    assert is_card(item("mural", **stored))
+    assert not is_card(item("mural", **unusable))
+    assert not is_card(item("agentMessage", **stored))
+
+
 @pytest.mark.parametrize(
     ("kind", "raw", "goes_on"),
     [

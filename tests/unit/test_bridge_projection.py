@@ -264,3 +264,25 @@ def test_remembered_turns_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         screen.projection.silence(f"t{number}")
     assert not screen.projection.is_silenced("t0") and screen.projection.is_silenced("t49")
     assert len(screen.projection._silenced) == len(screen.projection._ended_turns) == 10
+
+
+def test_what_is_restored_is_told_once_and_only_of_cards() -> None:
+    screen = Screen(output_offered=True)
+    reference = {"id": "out-1", "byteLen": 5, "availability": "missing"}
+    for kind in ("agentMessage", "userMessage", "reasoning"):
+        screen.projection.restore({"itemId": f"a {kind}", "kind": kind, "outputRef": reference})
+    assert screen.take() == []
+    for _ in range(2):
+        screen.projection.restore({"itemId": "i1", "kind": "toolCall", "outputRef": reference})
+    [told] = screen.take()
+    assert set(told) == {"sessionUpdate", "toolCallId", "_meta"}
+
+
+@pytest.mark.parametrize(("tasks_go_on", "ended"), [(False, ["i1", "i2"]), (True, ["i1"])])
+def test_all_cards_end_but_for_what_outlives_turns_if_it_may(tasks_go_on: bool, ended: list[str]) -> None:
+    screen = Screen()
+    screen.item("i1", **SHELL)
+    screen.item("i2", background=True, **SHELL)
+    screen.take()
+    screen.projection.close_turn(None, tasks_go_on=tasks_go_on)
+    assert [(row["toolCallId"], row["status"]) for row in screen.take()] == [(name, "failed") for name in ended]
