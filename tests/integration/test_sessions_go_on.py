@@ -115,6 +115,20 @@ def test_a_closed_session_can_be_opened_again_here_and_elsewhere(tmp_path: Path,
         assert adapter.finish() == 0
 
 
+@each_way
+def test_a_session_is_not_opened_before_it_is_closed(tmp_path: Path, method: str) -> None:
+    with reading(tmp_path, faults=[{"at": "view/unsubscribe", "do": "slow", "seconds": 1, "flag": None}]) as client:
+        adapter, session_id = client.adapter, client.start()
+        closing = adapter.begin("session/close", {"sessionId": session_id})
+        busy = (-32600, {"reason": "sessionBusy", "sessionId": session_id})
+        assert error_of(adapter.refused(method, stored(session_id, tmp_path))) == busy
+        assert adapter.response(closing)["result"] == {}
+        adapter.call(method, stored(session_id, tmp_path))
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.text(session_id) == "You said: hello — noted ✓"
+        assert adapter.finish() == 0
+
+
 def test_closing_ends_what_runs_in_the_background(tmp_path: Path) -> None:
     with running_adapter(tmp_path, muse=LEAVES) as adapter:
         adapter.initialize()
