@@ -111,7 +111,11 @@ class Started:
 
 @asynccontextmanager
 async def reading(
-    parent: Path, script: type[ScriptedHost] = OutputHost, startup: float = PATIENCE, **settings: Any
+    parent: Path,
+    script: type[ScriptedHost] = OutputHost,
+    startup: float = PATIENCE,
+    gives_way: bool = False,
+    **settings: Any,
 ) -> AsyncIterator[Reading]:
     """A reader that may read; afterwards its host has received only what it may, and nothing of it is left."""
     workspace = parent / "workspace"
@@ -121,7 +125,7 @@ async def reading(
         async with background() as tasks:
             host = ReadHost(choice_of(placed, startup), "1.0", tasks)
             sessions = OpenSessions(str(workspace))
-            output = OutputReader(host, startup, sessions, tasks)
+            output = OutputReader(host, startup, sessions, tasks, lambda: gives_way)
             output.negotiation = OFFERED
             yield Reading(output, placed, sessions)
             output.stop()

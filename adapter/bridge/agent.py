@@ -52,7 +52,11 @@ class MuseAgent:
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
         self._sessions = Sessions(self._hosts, peer, background, lambda session_id: self.reader.end_session(session_id))
         read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
-        self.reader = OutputReader(read_host, choice.startup_timeout, self._sessions, background)
+        self.reader = OutputReader(read_host, choice.startup_timeout, self._sessions, background, self._is_busy)
+
+    def _is_busy(self) -> bool:
+        """Whether any session has a prompt to answer."""
+        return any(conversation.is_busy for conversation in self._sessions.all_open())
 
     async def initialize(self, asked: params.Initialize, call: Call) -> Params:
         """Answered without waiting for any host; the first one starts meanwhile (`acp.md §2`)."""

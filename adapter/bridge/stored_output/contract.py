@@ -26,6 +26,11 @@ READ_SECONDS: Final = 20.0
 
 CONCURRENT_READS: Final = 4
 
+REST_FACTOR: Final = 9
+LONGEST_REST: Final = 0.25
+"""While a prompt is being answered, the place of a read stays empty for so many times as long as the read took, and for
+so many seconds at most: ten clients that read without a pause would be felt in the text that streams."""
+
 
 def advertisement() -> dict[str, Any]:
     """What `initialize` says when stored output can be read."""

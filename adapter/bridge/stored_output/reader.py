@@ -8,6 +8,7 @@ itself.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 import anyio
@@ -15,7 +16,7 @@ import anyio
 from adapter.acp.errors import internal_error
 from adapter.acp.trace import TraceContext, read_trace
 from adapter.bridge.stored_output import errors
-from adapter.bridge.stored_output.contract import CONCURRENT_READS
+from adapter.bridge.stored_output.contract import CONCURRENT_READS, LONGEST_REST, REST_FACTOR
 from adapter.bridge.stored_output.host_reads import host_to_read_from, read_page
 from adapter.bridge.stored_output.negotiation import Negotiation
 from adapter.bridge.stored_output.read_host import ReadHost
@@ -50,14 +51,25 @@ class _Read:
 
 
 class OutputReader:
-    """The reads of one connection: at most `CONCURRENT_READS` run, the others wait in the order they came in."""
+    """The reads of one connection: at most `CONCURRENT_READS` run, the others wait in the order they came in.
 
-    def __init__(self, host: ReadHost, startup_timeout: float, sessions: OpenSessions, background: Background) -> None:
+    While `gives_way` is true they leave most of the time to something else (`contract.REST_FACTOR`).
+    """
+
+    def __init__(
+        self,
+        host: ReadHost,
+        startup_timeout: float,
+        sessions: OpenSessions,
+        background: Background,
+        gives_way: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.negotiation = Negotiation()
         self._host = host
         self._startup_timeout = startup_timeout
         self._sessions = sessions
         self._background = background
+        self._gives_way = gives_way
         self._open: dict[ReadRequest, _Read] = {}
         self._line: deque[_Read] = deque()
         self._running = 0
@@ -128,6 +140,7 @@ class OutputReader:
                 self._background.start(self._run, read)
 
     async def _run(self, read: _Read) -> None:
+        began = anyio.current_time()
         try:
             with read.scope:
                 self._settle(read, await self._read(read))
@@ -135,6 +148,8 @@ class OutputReader:
             self._settle(read, error)
         finally:
             self._settle(read, internal_error("The read ended unexpectedly"))
+            if self._gives_way():
+                await anyio.sleep(min(REST_FACTOR * (anyio.current_time() - began), LONGEST_REST))
             self._running -= 1
             self._start_next()
 
