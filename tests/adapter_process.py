@@ -181,7 +181,9 @@ class AdapterProcess:
         pid = self.process.pid
         found: list[int] = []
         for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(word) for word in (task / "children").read_text().split()]
+            # A thread may end while we look.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found += [int(word) for word in (task / "children").read_text().split()]
         return found
 
     # -- the end

@@ -95,6 +95,7 @@ def test_no_error_of_the_code_is_forgotten() -> None:
         f"newest {contract.HISTORY_PAGES * contract.HISTORY_PAGE_EVENTS} events",
         f"| from the ready host to the answer | {contract.READ_SECONDS:g} s |",
         f"within {contract.READ_SECONDS:g} seconds",
+        f"its place rests, {contract.REST_FACTOR} times as long as it took, at most {contract.LONGEST_REST:g} s |",
         f"| reads at once | {contract.CONCURRENT_READS}; more wait",
         f"`--read-host-idle`, {READ_HOST_IDLE:g} s",
         f"`--startup-timeout`, {STARTUP_TIMEOUT:g} s",
