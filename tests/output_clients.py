@@ -86,8 +86,8 @@ class Reader:
 def reading(
     home: Path, *args: str, muse: str = "simulated", faults: list[Json] | None = None, **members: Any
 ) -> Iterator[Reader]:
-    """An adapter whose client asked for stored output. `faults` are for simulated hosts, for read hosts only unless they
-    name another flag or None."""
+    """An adapter whose client asked for stored output. `faults` are for simulated hosts, and for read hosts only unless
+    they name another flag or None."""
     meant = [{"flag": READ_ONLY, **fault} for fault in faults or []]
     env = {"MUSE_SIMULATED_FAULTS": json.dumps(meant), "MUSE_SIMULATED_WITNESS": str(home / "witness.ndjson")}
     with running_adapter(home, *args, muse=muse, env=env) as adapter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Final
 
 import anyio
@@ -101,8 +102,8 @@ class MuseAgent:
     async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
         conversation = await self._sessions.open_stored(asked, replay=False)
-        if self._sessions.output_offered:
-            self._background.start(conversation.restore_handles)
+        # It begins when this has been answered, since nothing is waited for until then.
+        self._background.start(partial(conversation.go_on, restore=self._sessions.output_offered))
         return {}
 
     async def close_session(self, asked: params.CloseSession, call: Call) -> Params:

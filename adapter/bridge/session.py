@@ -72,6 +72,8 @@ class Conversation:
         self._line = anyio.Lock()
         self._given_up = False
         self._retired = False
+        self._held: list[tuple[str, Params]] | None = None
+        """Events that wait for `go_on`; None if they do not have to."""
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: lambda change: self._name_run(change.command_id, change.turn_id),
             TurnEnded: self._turn_ended,
@@ -84,9 +86,27 @@ class Conversation:
 
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
-        self._session.host.listen(self.session_id, self._session.receive)
+        self._session.host.listen(self.session_id, self._receive)
         self._watching = anyio.CancelScope()
         self._background.start(self._watch_host, self._session.host, self._watching)
+
+    def hold(self) -> None:
+        """Let events wait for `go_on`: nothing may be shown of the session before the client has its answer."""
+        self._held = []
+
+    async def go_on(self, *, restore: bool) -> None:
+        """Show what has happened meanwhile, and with `restore` what can be read of what happened before."""
+        held, self._held = self._held or [], None
+        for event in held:
+            self._session.receive(*event)
+        if restore:
+            await self._restore_handles()
+
+    def _receive(self, method: str, params: Params) -> None:
+        if self._held is None:
+            self._session.receive(method, params)
+        else:
+            self._held.append((method, params))
 
     def unlisten(self) -> None:
         """Take in nothing more, and leave nothing behind that waits for the host."""
@@ -120,7 +140,7 @@ class Conversation:
         if not history.complete:
             self._projection.history_incomplete(history.events)
 
-    async def restore_handles(self) -> None:
+    async def _restore_handles(self) -> None:
         """Tell what stored output can be read of a conversation that is not shown again (`docs/stored-output.md`)."""
         scan = HandleScan(self.session_id)
         try:

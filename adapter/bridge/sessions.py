@@ -97,7 +97,7 @@ class Sessions:
 
     async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
         """Open a session the host has stored, with or without showing what happened in it so far. One that is open on
-        this connection already is opened anew.
+        this connection already is opened anew. Without, nothing is shown until `Conversation.go_on`.
 
         Raises:
             RpcError: there is none, it belongs to another folder, or it is in use.
@@ -123,6 +123,8 @@ class Sessions:
                     if replay:
                         at_rest = session.get("status") in _AT_REST
                         await conversation.replay(at_rest=at_rest, tasks_go_on=known is not None)
+                    else:
+                        conversation.hold()
                 self._add(conversation)
                 return conversation
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from tests.adapter_process import running_adapter
 from tests.output_clients import KEY, OPT_IN, error_of, reading, stored
 from tests.processes import assert_gone, open_descriptors, wait_until
-from tests.screens import LEAVES, PROMPTS, a_session, assert_free, before_answer
+from tests.screens import LEAVES, PROMPTS, a_session, allow, assert_free, before_answer
 
 each_version = pytest.mark.parametrize("version", ["1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.13"])
 each_way = pytest.mark.parametrize("method", ["session/load", "session/resume"])
@@ -167,6 +169,28 @@ def test_sessions_that_are_opened_and_closed_leave_nothing_behind(tmp_path: Path
 
 
 # -- others
+
+
+@each_way
+def test_what_the_user_was_being_asked_is_asked_again(tmp_path: Path, method: str) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        turn = adapter.begin_prompt(session_id, "approve")
+        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        wait_until(lambda: len(adapter.children()) == 1)
+        os.kill(adapter.children()[0], signal.SIGKILL)
+        assert adapter.response(turn)["error"]["data"]["reason"] == "hostDied"
+        assert adapter.finish() == 0
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        allow(adapter)
+        updates = before_answer(adapter, method, stored(session_id, tmp_path))
+        assert method == "session/load" or updates == [], "nothing is shown before a session goes on"
+        ended = adapter.wait_for_update(lambda update: update.get("status") in ("completed", "failed"))
+        assert ended["status"] == "completed"
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
 
 
 @each_way
