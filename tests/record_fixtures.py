@@ -90,7 +90,7 @@ class Recorder:
     def hear(self) -> dict[str, Any]:
         """The host's next frame."""
         line = self._next_line()
-        assert isinstance(line, bytes), "the host ended or wrote an oversized line"
+        assert line is not None and not isinstance(line, Oversize), "the host ended or wrote an oversized line"
         self.entries.append({"dir": "server", "raw": line.decode()})
         frame: dict[str, Any] = orjson.loads(line)
         return frame
@@ -99,7 +99,7 @@ class Recorder:
         """Close the host's stdin, and hear the rest until it has ended."""
         self._stdin.close()
         while (line := self._next_line()) is not None:
-            assert isinstance(line, bytes)
+            assert not isinstance(line, Oversize)
             self.entries.append({"dir": "server", "raw": line.decode()})
         code = self._process.wait(ANSWER_SECONDS)
         assert code == 0, f"the host ended with {code}"
