@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import orjson
 
-from adapter.wire.framing import MSP_FRAME_CAP, FrameDecoder, Oversize
+from adapter.wire.framing import MSP_FRAME_CAP, FrameDecoder, Line, Oversize
 
 VERSIONS: Final = ("1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.13")
 FIXTURES: Final = Path(__file__).resolve().parents[1] / "fixtures" / "hosts"
@@ -63,7 +63,7 @@ class Recorder:
         self._decoder = FrameDecoder(MSP_FRAME_CAP)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._stdout, selectors.EVENT_READ)
-        self._unread: list[bytes | Oversize] = []
+        self._unread: list[Line | Oversize] = []
         self.entries: list[Entry] = []
 
     def say(self, method: str, params: dict[str, Any] | None = None, *, request_id: int | None = None) -> None:
@@ -104,7 +104,7 @@ class Recorder:
         code = self._process.wait(ANSWER_SECONDS)
         assert code == 0, f"the host ended with {code}"
 
-    def _next_line(self) -> bytes | Oversize | None:
+    def _next_line(self) -> Line | Oversize | None:
         deadline = time.monotonic() + ANSWER_SECONDS
         while not self._unread:
             assert self._selector.select(max(0.0, deadline - time.monotonic())), "the host is silent"

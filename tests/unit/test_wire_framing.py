@@ -7,22 +7,15 @@ from typing import Any
 
 import pytest
 
-from adapter.wire.framing import (
-    PREFIX_BYTES,
-    FrameDecoder,
-    FrameTooLarge,
-    Oversize,
-    decode_json,
-    encode_frame,
-)
+from adapter.wire.framing import PREFIX_BYTES, FrameDecoder, FrameTooLarge, Line, Oversize, decode_json, encode_frame
 
 BOM = b"\xef\xbb\xbf"
 
 
-def cut(data: bytes, cap: int = 100, size: int | None = None) -> list[bytes | Oversize]:
+def cut(data: bytes, cap: int = 100, size: int | None = None) -> list[Line | Oversize]:
     """All lines of `data`, fed in pieces of `size` bytes."""
     decoder = FrameDecoder(cap)
-    lines: list[bytes | Oversize] = []
+    lines: list[Line | Oversize] = []
     for at in range(0, len(data), size or len(data) or 1):
         lines += decoder.feed(data[at : at + (size or len(data))])
     return lines + decoder.end()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapter.wire.envelope import Frame, classify, read_line
-from adapter.wire.framing import PREFIX_BYTES, FrameDecoder, Oversize, decode_json, encode_frame
+from adapter.wire.framing import PREFIX_BYTES, FrameDecoder, Line, Oversize, decode_json, encode_frame
 from adapter.wire.head import scan_head
 
 CAP = 40
@@ -53,7 +53,7 @@ stream_pieces = st.sampled_from(
 streams = st.lists(stream_pieces, max_size=20).map(b"".join)
 
 
-def decode(pieces: list[bytes]) -> list[bytes | Oversize]:
+def decode(pieces: list[bytes]) -> list[Line | Oversize]:
     decoder = FrameDecoder(CAP)
     lines = [line for piece in pieces for line in decoder.feed(piece)]
     return lines + decoder.end()
@@ -76,7 +76,7 @@ def test_byte_by_byte_gives_the_same_lines(stream: bytes) -> None:
 
 @given(streams)
 def test_the_lines_are_those_of_a_naive_reader(stream: bytes) -> None:
-    expected: list[bytes | Oversize] = []
+    expected: list[Line | Oversize] = []
     for piece in stream.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = piece.removesuffix(b"\r")
         if len(line) > CAP:
