@@ -25,6 +25,7 @@ _NPM_OPTIONS: Final = ("--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-
 
 _SILENCE: Final = re.compile(
     r"\b(EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT"
+    r"|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT_LOCALLY|UNABLE_TO_VERIFY_LEAF_SIGNATURE"
     r"|FETCH_ERROR|ENOTCACHED|E401|E403|E407|E429|E502|E503|E504)\b"
 )
 """How npm says that the registry could not be reached or did not let us in; anything else is a failure."""
