@@ -25,8 +25,8 @@ from adapter.wire.pipes import FdReader, FdWriter
 log = logging.getLogger("adapter.acp")
 
 EXIT_OK: Final = 0
-EXIT_BROKEN_PIPE: Final = 1
-"""The client stopped reading before it closed its end."""
+EXIT_CUT_OFF: Final = 1
+"""The client stopped reading before it closed its end, or reading from it failed."""
 
 _STOP_SIGNALS: Final = (
     (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -51,6 +51,8 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         outbound_cap=ACP_OUTBOUND_CAP,
         logger=log,
         cancel_method=CANCEL_METHOD,
+        # A client that pastes too much is told so and goes on (`acp.md §25`, points 17 and 18).
+        endless_line=None,
     )
     async with anyio.create_task_group() as tasks:
         background = Background(tasks, log)
@@ -62,7 +64,7 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         await peer.run(agent.client_gone)
         await agent.close()
         tasks.cancel_scope.cancel()
-    return EXIT_BROKEN_PIPE if peer.ended == "broken" else EXIT_OK
+    return EXIT_CUT_OFF if peer.ended in ("broken", "failed") else EXIT_OK
 
 
 async def _stop_on_signal(peer: Peer) -> None:

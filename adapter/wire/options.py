@@ -41,4 +41,5 @@ class PeerOptions(msgspec.Struct, frozen=True):
     """The notification that takes a request back, both ways; None where the protocol has none."""
     cancelled_code: int = CANCELLED_CODE
     drain_seconds: float = DRAIN_SECONDS
-    endless_line: int = ENDLESS_LINE_BYTES
+    endless_line: int | None = ENDLESS_LINE_BYTES
+    """None: a line may be as long as it likes, what is above the cap is thrown away up to its LF."""

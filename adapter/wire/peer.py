@@ -156,10 +156,15 @@ class Peer:
             self._handle_all(decoder.feed(data) if data else decoder.end(), tasks)
             if not data:
                 return self._end("eof")
-            if decoder.dropped > self._options.inbound_cap + self._options.endless_line:
+            if self._is_endless(decoder.dropped):
                 self._options.logger.warning("%s: %d bytes without an end of line", self._options.name, decoder.dropped)
                 return self._end("failed")
             await self.throttle()
+
+    def _is_endless(self, dropped: int) -> bool:
+        """Whether a line of which so much was thrown away is not expected to end any more."""
+        bound = self._options.endless_line
+        return bound is not None and dropped > self._options.inbound_cap + bound
 
     async def _write(self) -> None:
         try:

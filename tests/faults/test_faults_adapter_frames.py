@@ -90,6 +90,23 @@ def test_a2_a_line_of_the_client_that_is_too_long_is_refused_by_its_id(tmp_path:
         assert peak_memory(case.adapter) - before < 32 * MIB
 
 
+@pytest.mark.parametrize("size", [MIB, 160 * MIB], ids=["long", "longer than any message"])
+def test_a2_a_very_long_line_of_the_client_costs_only_itself(tmp_path: Path, size: int) -> None:
+    with opened(tmp_path, ScriptedHost, "--acp-frame-cap", "100000") as case:
+        before = peak_memory(case.adapter)
+        short = request("long", "session/prompt", {"prompt": "a"})
+        beginning, end = short.split(b'a"')
+        # Remembered without its length, which only costs memory here.
+        case.adapter.sent.append(short)
+        case.adapter.write(beginning)
+        for _ in range(size // MIB):
+            case.adapter.write(b"a" * MIB)
+        case.adapter.write(b'"' + end)
+        assert case.adapter.response("long")["error"]["data"]["reason"] == "frameTooLarge"
+        assert case.prompt() == {"stopReason": "end_turn"}
+        assert peak_memory(case.adapter) - before < 32 * MIB
+
+
 # -- A3, A4: borders of reads and writes
 
 

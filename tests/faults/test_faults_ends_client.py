@@ -102,6 +102,24 @@ def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
         process.wait()
 
 
+def test_e5_a_client_that_cannot_be_read_is_no_good_end(tmp_path: Path) -> None:
+    only_written = os.open(os.devnull, os.O_WRONLY)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated"],
+            stdin=only_written,
+            capture_output=True,
+            cwd=tmp_path,
+            timeout=EXIT_SECONDS,
+            check=False,
+        )
+    finally:
+        os.close(only_written)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"reading failed" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 # -- E6
 
 

@@ -273,6 +273,16 @@ async def test_an_endless_line_ends_the_connection() -> None:
         assert other.peer.ended == "failed"
 
 
+async def test_without_a_bound_a_line_may_be_as_long_as_it_likes() -> None:
+    async with wired(inbound_cap=1000, endless_line=None) as other:
+        for _ in range(3000):
+            await other.write(b"x" * 50_000)
+        await other.write(b"\n" + ASK % 1 + b"\n")
+        assert (await other.read())["error"]["data"] == {"reason": "frameTooLarge", "limitBytes": 1000}
+        assert (await other.read())["id"] == 1
+        assert other.peer.ended is None
+
+
 # -- a cancelled run
 
 
