@@ -39,10 +39,13 @@ def is_card(update: Json) -> bool:
     return bool(update["sessionUpdate"] == "tool_call")
 
 
-def begin_and_wait(adapter: AdapterProcess, session_id: str) -> int:
-    """A prompt whose turn is under way."""
+def begin_and_wait(adapter: AdapterProcess, session_id: str, asks: bool = False) -> int:
+    """A prompt whose turn is under way: its card is there, or, if it `asks`, its question."""
     prompt = adapter.begin_prompt(session_id, "go")
-    adapter.wait_for_update(is_card)
+    if asks:
+        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+    else:
+        adapter.wait_for_update(is_card)
     return prompt
 
 

@@ -112,7 +112,8 @@ class IgnoresInterrupts(Busy):
             self.admit_interrupt(request)
         elif self.how != "never":
             self.refuse(request, self.how, "this cannot be interrupted", -32601 if self.how == "methodNotFound" else 0)
-        assert self.running is not None
+        if self.running is None:  # the client's decision ended it already
+            return
         self.message(*self.running, "text after the interrupt")
         if self.insists:
             self.ask_approval(*self.running)

@@ -246,7 +246,7 @@ def test_g6_another_session_after_a_wedged_one(tmp_path: Path, asks: bool) -> No
     with running_adapter(tmp_path, muse=host.muse) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
-        first = begin_and_wait(adapter, session_id)
+        first = begin_and_wait(adapter, session_id, asks)
         cancel_session(adapter, session_id, first)
         response = adapter.response(first)
         assert response["result"] == CANCELLED
