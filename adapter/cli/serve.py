@@ -26,7 +26,7 @@ log = logging.getLogger("adapter.acp")
 
 EXIT_OK: Final = 0
 EXIT_CUT_OFF: Final = 1
-"""The client stopped reading before it closed its end, or reading from it failed."""
+"""The client stopped reading before it had everything, or reading from it failed."""
 
 _STOP_SIGNALS: Final = (
     (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -64,7 +64,7 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         await peer.run(agent.client_gone)
         await agent.close()
         tasks.cancel_scope.cancel()
-    return EXIT_CUT_OFF if peer.ended in ("broken", "failed") else EXIT_OK
+    return EXIT_CUT_OFF if peer.unfinished or peer.ended in ("broken", "failed") else EXIT_OK
 
 
 async def _stop_on_signal(peer: Peer) -> None:

@@ -13,8 +13,11 @@ from adapter.wire.envelope import Reject, RpcError
 log = logging.getLogger("adapter.wire")
 
 DRAIN_SECONDS = 5.0
-"""How long after end of input open requests may still be answered and the last bytes may take to leave
+"""How long after end of input open requests may still be answered and the last bytes may take to leave, together
 (`fault-cases.md E6`)."""
+
+LAST_SHARE = 0.2
+"""The part of it that is kept for the answers of what has to be cut."""
 
 ENDLESS_LINE_BYTES = 128 * 1024 * 1024
 """Bytes beyond the cap after which no end of the line is expected any more and the connection counts as failed; so many

@@ -18,7 +18,7 @@ from adapter.wire.calls import MAX_INCOMING_REQUESTS, Call, OpenCalls, Work
 from adapter.wire.envelope import Id, Params, RpcError
 from adapter.wire.framing import FrameDecoder, Line, Oversize
 from adapter.wire.notes import RateLimited
-from adapter.wire.options import CANCEL_METHOD, DRAIN_SECONDS, PeerOptions
+from adapter.wire.options import CANCEL_METHOD, DRAIN_SECONDS, LAST_SHARE, PeerOptions
 from adapter.wire.outbox import Mergeable
 from adapter.wire.writer import OUTBOX_HIGH_WATER, ByteSink, FrameWriter
 
@@ -106,6 +106,8 @@ class Peer:
         self.ended: str | None = None
         """Why the connection is over: `eof`, `broken` (nobody reads what we write), `failed` (reading went wrong) or
         `closed` (we ended it); None while it lives."""
+        self.unfinished = False
+        """Whether the drain ended before everything was answered and written: the peer did not read in time."""
         self.throttle: Callable[[], Awaitable[None]] = self.writable
         """Awaited between reads; the host side waits here for the client's outbox."""
 
@@ -116,7 +118,7 @@ class Peer:
         then this returns.
 
         `at_end_of_input` is called once, when no more input can come; it makes long work end. Work that does not end
-        within `drain_seconds` is cancelled and answered with the cancelled code.
+        in time is cancelled and answered with the cancelled code; the drain takes `drain_seconds` at most.
         """
         try:
             async with anyio.create_task_group() as tasks:
@@ -182,14 +184,19 @@ class Peer:
             self._faults.failure(error, "%s: ending the work failed", self._options.name)
 
     async def _drain(self) -> None:
-        """Let open requests finish and the outbox empty, each within the same bound; afterwards cut what is left."""
+        """Let open requests finish, cut those that do not, and let the outbox empty: all of it within one bound."""
+        seconds = self._options.drain_seconds
+        end = anyio.current_time() + seconds
         if not self._writer.over:
-            with anyio.move_on_after(self._options.drain_seconds) as self._grace_scope:
+            with anyio.CancelScope(deadline=end - seconds * LAST_SHARE) as self._grace_scope:
                 await self._calls.finished()
         self._calls.cut()
-        with anyio.move_on_after(self._options.drain_seconds):
+        with anyio.CancelScope(deadline=end) as rest:
             await self._calls.finished()
             await self.flushed()
+        self.unfinished = rest.cancelled_caught
+        if self.unfinished:
+            self._options.logger.warning("%s: did not read everything before the end", self._options.name)
 
     # -- reading
 

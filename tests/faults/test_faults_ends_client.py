@@ -95,7 +95,7 @@ def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
             process.stdin.close()
         else:
             process.terminate()
-        process.wait(2 * EXIT_SECONDS)
+        assert process.wait(2 * EXIT_SECONDS) == 1
         assert_gone(pids)
     finally:
         process.kill()

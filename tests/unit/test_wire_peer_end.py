@@ -62,7 +62,7 @@ async def test_the_end_makes_long_work_end() -> None:
 
 async def test_work_that_does_not_end_is_cut_and_answered() -> None:
     gate = Gate()
-    async with wired(Recorder(gate), drain_seconds=0.05) as other:
+    async with wired(Recorder(gate), drain_seconds=0.5) as other:
         await other.ask(1)
         other.close_input()
         await other.over()
@@ -70,6 +70,21 @@ async def test_work_that_does_not_end_is_cut_and_answered() -> None:
         assert (answer["id"], answer["error"]["code"]) == (1, -32800)
         assert answer["error"]["data"]["reason"] == "cancelled"
         assert gate.cancelled == 1
+        assert not other.peer.unfinished
+
+
+async def test_stuck_work_and_a_stuck_reader_share_one_bound(caplog: pytest.LogCaptureFixture) -> None:
+    seconds = 1.0
+    async with wired(Recorder(Gate()), drain_seconds=seconds) as other:
+        await other.ask(1)
+        other.peer.notify("tell", {"text": "x" * 900_000})
+        await until(lambda: bool(other.peer._calls._open))
+        began = anyio.current_time()
+        other.close_input()
+        await other.over()
+        assert anyio.current_time() - began < 1.8 * seconds
+        assert (other.peer.ended, other.peer.unfinished) == ("eof", True)
+    assert "did not read everything" in caplog.text
 
 
 async def test_a_failing_end_hook_does_not_stop_the_drain(caplog: pytest.LogCaptureFixture) -> None:

@@ -159,7 +159,7 @@ async def test_a_writer_that_is_stuck_does_not_keep_the_end_waiting() -> None:
         other.close_input()
         # Nobody reads; the drain is bounded.
         await other.over()
-        assert other.peer.ended == "eof"
+        assert (other.peer.ended, other.peer.unfinished) == ("eof", True)
 
 
 async def test_the_drain_waits_for_a_slow_reader_within_its_bound() -> None:
@@ -173,6 +173,7 @@ async def test_the_drain_waits_for_a_slow_reader_within_its_bound() -> None:
             await anyio.sleep(0.002)
         assert numbers == list(range(20))
         await other.over()
+        assert not other.peer.unfinished
 
 
 class Relay:
