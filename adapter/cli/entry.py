@@ -3,11 +3,15 @@ on it."""
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import os
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from adapter.cli.options import read_arguments
+from adapter.cli.stop_signals import held_back, leave_when_asked
+
+if TYPE_CHECKING:
+    import argparse
 
 EXIT_NO_CLIENT: Final = 2
 """There is no client: stdin or stdout is closed."""
@@ -15,7 +19,13 @@ EXIT_NO_CLIENT: Final = 2
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
-    arguments = read_arguments(sys.argv[1:])
+    # What a signal has to do depends on the command, and imports take a while.
+    with held_back():
+        from adapter.cli.options import read_arguments
+
+        arguments = read_arguments(sys.argv[1:])
+        if arguments.command == "serve":
+            leave_when_asked()
     if arguments.command == "serve":
         sys.exit(_serve(arguments))
     from adapter.cli.commands import run
@@ -30,7 +40,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         reader, writer = claim_stdio()
     except OSError as error:
-        sys.stderr.write(f"muse-adapter: stdin and stdout must be open: {error.strerror}\n")
+        # Not `sys.stderr`, which is None if stderr is closed as well.
+        with contextlib.suppress(OSError):
+            os.write(2, f"muse-adapter: stdin and stdout must be open: {error.strerror}\n".encode())
         return EXIT_NO_CLIENT
     from adapter.cli.serve import serve
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import signal
-import sys
 from typing import Final
 
 import anyio
@@ -17,6 +15,7 @@ from adapter.bridge.host_choice import version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice
+from adapter.cli.stop_signals import STOP_SIGNALS, end_unasked
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
@@ -27,10 +26,6 @@ log = logging.getLogger("adapter.acp")
 EXIT_OK: Final = 0
 EXIT_CUT_OFF: Final = 1
 """The client stopped reading before it had everything, or reading from it failed."""
-
-_STOP_SIGNALS: Final = (
-    (signal.SIGTERM, signal.SIGINT) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-)
 
 
 def serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
@@ -70,6 +65,9 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
 async def _stop_on_signal(peer: Peer) -> None:
     """A signal to stop is treated like the end of input: everything is answered and ended in order (`acp.md §25`,
     point 23)."""
-    with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
-        async for _ in signals:
-            peer.stop_reading()
+    try:
+        with anyio.open_signal_receiver(*STOP_SIGNALS) as signals:
+            async for _ in signals:
+                peer.stop_reading()
+    finally:
+        end_unasked()
