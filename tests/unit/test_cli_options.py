@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -130,3 +131,18 @@ def test_a_command_explains_itself(command: str) -> None:
 
     assert done.returncode == 0
     assert COMMANDS[command] in " ".join(done.stdout.split())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-", "<&- 2>&-"])
+def test_without_stdin_or_stdout_nothing_is_served(closed: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m adapter.cli.entry {closed}', sys.executable],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert ("2>&-" in closed) or done.stderr.startswith("muse-adapter: stdin and stdout must be open")
