@@ -8,7 +8,6 @@ files are in a temporary directory, all waits are bounded.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ import anyio
 from adapter.cli.demo_client import STEP_SECONDS, Unexpected
 from adapter.cli.demo_conversation import Conversation
 from adapter.cli.demo_screen import Screen
+from adapter.cli.stop_signals import INTERRUPTS
 from adapter.msp.process import HostCommand, HostProcess
 
 ADAPTER: Final = (sys.executable, "-P", "-m", "adapter.cli.entry", "--muse", "simulated:1.2.1")
@@ -136,6 +136,6 @@ def _tell(screen: Screen, failed: Failed) -> int:
 
 async def _stop_on_signal(conversation: anyio.CancelScope) -> None:
     """Ctrl-C and its like end the conversation, not the tidying up."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
         async for _ in signals:
             conversation.cancel()

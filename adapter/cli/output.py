@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +29,7 @@ from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
 from adapter.cli.output_list import rows, show
 from adapter.cli.output_pieces import Checksum, Pieces
 from adapter.cli.output_target import Target
+from adapter.cli.stop_signals import INTERRUPTS
 from adapter.msp.host import HostStartError
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
@@ -120,7 +120,7 @@ async def _run(wanted: Wanted, choice: HostChoice) -> int:
 
 async def _stop_on_signal(work: anyio.CancelScope) -> None:
     """Ctrl-C and its like end the reading, not the tidying up."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
         async for _ in signals:
             work.cancel()
 

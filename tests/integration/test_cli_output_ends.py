@@ -105,7 +105,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(store: Store) -> None:
     process.stderr.close()
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_an_interrupt_ends_it_quietly_and_leaves_a_part_to_go_on_with(
     store: Store, tmp_path: Path, signum: signal.Signals
 ) -> None:

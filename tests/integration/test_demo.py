@@ -142,7 +142,8 @@ def test_another_muse_is_refused() -> None:
     assert "the demo always uses the simulated host" in done.stderr
 
 
-def test_interrupting_the_demo_leaves_nothing(place: Place) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_interrupting_the_demo_leaves_nothing(place: Place, signum: signal.Signals) -> None:
     with subprocess.Popen(
         DEMO, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=place.environ, cwd=place.home
     ) as process:
@@ -150,7 +151,7 @@ def test_interrupting_the_demo_leaves_nothing(place: Place) -> None:
             assert process.stdout is not None
             while "Hello, Muse" not in process.stdout.readline():
                 assert process.poll() is None
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signum)
             rest = process.stdout.read()
             assert process.wait(DEMO_SECONDS) == demo.EXIT_INTERRUPTED
         finally:
