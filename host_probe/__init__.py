@@ -1,7 +1,7 @@
 """Which host is this, and what has been verified about it.
 
-Finds the executable, asks it for its version (bounded, and remembered on disk), and holds the table of what was proven
-on which version. It speaks no protocol and imports nothing of the adapter.
+Finds the executable, asks it for its version (bounded, and remembered on disk), and holds the table of what is
+verified on which version. It speaks no protocol and imports nothing of the adapter.
 """
 
 from host_probe.cache import VersionCache, default_directory
@@ -9,7 +9,15 @@ from host_probe.flags import serve_flags
 from host_probe.identity import BinaryIdentity, identify
 from host_probe.locate import Attempt, Found, NotFound, find_muse
 from host_probe.probe import VERSION_TIMEOUT, Probe, cached_version, probe_version
-from host_probe.surfaces import Unverified, Verified, VerifiedSurface, known_fingerprint, verified_for_reading
+from host_probe.surfaces import (
+    Unverified,
+    Verified,
+    VerifiedSurface,
+    is_newer_than_known,
+    known_fingerprint,
+    releases_verified_for_reading,
+    verified_for_reading,
+)
 from host_probe.version import HostVersion, parse_server_version, parse_version
 
 __all__ = [
@@ -28,10 +36,12 @@ __all__ = [
     "default_directory",
     "find_muse",
     "identify",
+    "is_newer_than_known",
     "known_fingerprint",
     "parse_server_version",
     "parse_version",
     "probe_version",
+    "releases_verified_for_reading",
     "serve_flags",
     "verified_for_reading",
 ]

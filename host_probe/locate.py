@@ -112,7 +112,8 @@ def _named(value: str, environ: Mapping[str, str], home: Path, windows: bool) ->
 def _on_path(name: str, environ: Mapping[str, str], windows: bool) -> Iterator[Path]:
     folders = environ.get("PATH", "").split(";" if windows else ":")
     # A relative or empty entry means the current folder, which is somebody's project: nothing is run from there.
-    absolute = (Path(folder) for folder in folders if Path(folder).is_absolute())
+    # One that is named twice is looked at once.
+    absolute = dict.fromkeys(Path(folder) for folder in folders if Path(folder).is_absolute())
     return chain.from_iterable(_spellings(folder / name, windows) for folder in absolute)
 
 

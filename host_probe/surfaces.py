@@ -1,4 +1,4 @@
-"""What has been proven on which host version, and which host a schema fingerprint belongs to."""
+"""What has been verified on which host version, and which hosts are known at all."""
 
 from typing import Literal
 
@@ -10,7 +10,10 @@ Surface = Literal["storedOutput"]
 
 
 class VerifiedSurface(msgspec.Struct, frozen=True):
-    """A surface that was proven on a release, whatever its build. `evidence` is a folder below the project's root."""
+    """A surface that can be relied on with a release, whatever its build.
+
+    `note` says how that is known; `evidence` is a folder below the project's root with recordings of it.
+    """
 
     release: str
     surface: Surface
@@ -33,15 +36,18 @@ class Unverified(msgspec.Struct, frozen=True):
     details: str
 
 
-# Every release that stored output was proven on. An entry is added together with the recording that proves it.
+# Every release that stored output is verified on. An entry is added together with recordings of a read.
 VERIFIED_SURFACES = (
     VerifiedSurface(
         release="1.2.1",
         surface="storedOutput",
         evidence="fixtures/hosts/1.2.1/",
-        note="item/readOutput served 300,000 bytes whole, also after a restart of the host (build 1.2.1-R2847.1)",
+        note="others measured item/readOutput on a real host (build 1.2.1-R2847.1): 300,000 bytes, whole, also after a "
+        "restart of the host; the recordings here are of the simulated host, none is of a real one yet",
     ),
 )
+
+NEWEST_RELEASE = "1.4.13"
 
 # Digests of the schema surface, for diagnostics only: a release can have two, and an unknown one means nothing.
 KNOWN_FINGERPRINTS = {
@@ -61,18 +67,30 @@ KNOWN_FINGERPRINTS = {
 
 
 def verified_for_reading(version: HostVersion) -> Verified | Unverified:
-    """Whether stored output was proven on exactly this release, whatever its build (stored-output.md, Negotiation)."""
+    """Whether stored output is verified on exactly this release, whatever its build."""
     if version.release is None:
         said = f"it says {version.raw!r}" if version.raw else "it does not say"
-        return Unverified("versionUnknown", f"Stored output is off: the host's version cannot be told ({said}).")
+        return Unverified("versionUnknown", f"The host's version cannot be told ({said}).")
     for entry in VERIFIED_SURFACES:
         if entry.surface == "storedOutput" and entry.release == version.release:
-            return Verified(entry, f"Stored output is verified on Muse {entry.release}.")
-    proven = ", ".join(entry.release for entry in VERIFIED_SURFACES if entry.surface == "storedOutput")
-    return Unverified(
-        "releaseNotVerified",
-        f"Stored output is off: it is verified on Muse {proven}, and this host is {version.build or version.release}.",
-    )
+            return Verified(entry, f"Reading is verified on Muse {entry.release}.")
+    where, this = ", ".join(releases_verified_for_reading()), version.build or version.release
+    return Unverified("releaseNotVerified", f"Reading is verified on Muse {where} only, and this host is {this}.")
+
+
+def releases_verified_for_reading() -> list[str]:
+    """The releases that stored output is verified on."""
+    return [entry.release for entry in VERIFIED_SURFACES if entry.surface == "storedOutput"]
+
+
+def is_newer_than_known(version: HostVersion) -> bool:
+    """Whether the release is newer than any this project knows of; no, if it cannot be told."""
+    return version.release is not None and _numbers(version.release) > _numbers(NEWEST_RELEASE)
+
+
+def _numbers(release: str) -> list[tuple[int, str]]:
+    """For comparing: by digits, because a number of any length may come and `int` refuses very long ones."""
+    return [(len(digits), digits) for digits in (number.lstrip("0") for number in release.split("."))]
 
 
 def known_fingerprint(digest: str) -> str | None:

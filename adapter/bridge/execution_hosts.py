@@ -14,7 +14,7 @@ from adapter.bridge.host_choice import HostChoice, resolve_muse
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from adapter.wire.background import Background
-from host_probe import VersionCache, known_fingerprint, probe_version
+from host_probe import VersionCache, is_newer_than_known, known_fingerprint, parse_server_version, probe_version
 
 log = logging.getLogger("adapter.bridge")
 
@@ -37,6 +37,7 @@ class ExecutionHosts:
         self._cache = cache
         self._host: Host | None = None
         self._noted = False
+        self._version_doubted = False
 
     def begin(self) -> None:
         """Start a host in the background. Never fails: who needs the host learns what is wrong."""
@@ -58,10 +59,10 @@ class ExecutionHosts:
             log.info("the host is %s %s", handshake.server_name, handshake.server_version)
             if handshake.sandbox_problem:
                 log.warning("the host cannot sandbox tools: %s", handshake.sandbox_problem)
-            if known_fingerprint(handshake.fingerprint) is None:
-                log.warning(
-                    "host version %s is not one this adapter has met before; going on", handshake.server_version
-                )
+            if is_newer_than_known(parse_server_version(handshake.server_version)):
+                log.warning("host version %s is newer than any this adapter knows; going on", handshake.server_version)
+            elif known_fingerprint(handshake.fingerprint) is None:
+                log.info("the schema of host version %s is not known", handshake.server_version)
         return host
 
     async def close(self) -> None:
@@ -88,7 +89,8 @@ class ExecutionHosts:
 
     async def _note_version(self, muse: Sequence[str]) -> None:
         probe = await probe_version(muse, environ=self._choice.environ, cache=self._cache)
-        if probe.problem is not None:
-            log.warning("the version of %s is not known: %s", muse[0], probe.details)
-        else:
+        if probe.problem is None:
             log.info("%s is %s", muse[0], probe.version.raw)
+        elif not self._version_doubted:
+            self._version_doubted = True
+            log.warning("the version of %s is not known: %s", muse[0], probe.details)

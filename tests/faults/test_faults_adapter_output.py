@@ -30,10 +30,10 @@ NOISE: Final = '\x1b[2J\x1b[32mMuse\x1b[0m\n"ready"\n[]\n42\n\n\r\nLoading profi
 
 
 def test_c1_notes_go_to_stderr(tmp_path: Path) -> None:
-    """An unknown host version is worth a warning, and debug logging says a lot."""
-    with opened(tmp_path, ScriptedHost, "--log-level", "debug", version="99.0", fingerprint="sha256:0") as case:
+    """A host newer than any known is worth a warning, and debug logging says a lot."""
+    with opened(tmp_path, ScriptedHost, "--log-level", "debug", version="99.0.0", fingerprint="sha256:0") as case:
         case.prompt()
-        case.wait_for_note(b"host version 99.0 is not one this adapter has met before")
+        case.wait_for_note(b"host version 99.0.0 is newer than any this adapter knows")
         case.wait_for_note(b"DEBUG")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any, Final
 
@@ -233,6 +234,21 @@ def test_n8_odd_version_is_no_stop(tmp_path: Path, settings: dict[str, Any], kno
         end(adapter, host)
 
 
+def test_n8_doubt_about_the_version_is_told_once(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", OddVersion, code=1)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        for _ in range(3):
+            adapter.new_session(tmp_path)
+            wait_until(lambda: len(host.pids("version.pids")) == len(host.pids("serve.pids")))
+            wait_until(lambda: b"is not known" in adapter.stderr)
+            os.kill(host.pids("serve.pids")[-1], signal.SIGKILL)
+            wait_until(lambda: not adapter.children())
+        assert len(host.pids("version.pids")) == 3
+        end(adapter, host)
+        assert adapter.stderr.count(b"is not known") == 1
+
+
 def test_n8_hanging_version_delays_nothing(tmp_path: Path) -> None:
     host = place(tmp_path / "host", OddVersion, hangs=True, leaves_child=True)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -266,6 +282,17 @@ def test_n9_newer_host_works_with_one_note(tmp_path: Path) -> None:
         end(adapter, host)
         lines = adapter.stderr.splitlines()
         assert len(lines) == 1 and b"99.1.0" in lines[0], lines
+
+
+@pytest.mark.parametrize(("level", "told"), [("warning", 0), ("info", 1)])
+def test_n9_a_schema_that_is_not_known_is_no_warning(tmp_path: Path, level: str, told: int) -> None:
+    host = place(tmp_path / "host", ScriptedHost, fingerprint="sha256:0")
+    with running_adapter(tmp_path, "--log-level", level, muse=host.muse) as adapter:
+        adapter.initialize()
+        assert adapter.prompt(adapter.new_session(tmp_path), "hello") == END_TURN
+        end(adapter, host)
+        assert adapter.stderr.count(b"the schema of host version 1.4.13 is not known") == told
+        assert b"WARNING" not in adapter.stderr
 
 
 # -- N10

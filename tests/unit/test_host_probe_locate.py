@@ -92,6 +92,12 @@ def test_n2_nothing_at_all_lists_everything_that_was_tried_in_order(tmp_path: Pa
     assert "--muse or MUSE_EXECUTABLE" in message
 
 
+def test_n2_a_folder_that_path_names_twice_is_named_once(tmp_path: Path, home: Path) -> None:
+    result = not_found(find_muse(None, {"PATH": f"{tmp_path}/a:{tmp_path}/b:{tmp_path}/a:{tmp_path}/a/"}, home))
+    on_path = [attempt.place for attempt in result.attempts if attempt.source == "PATH"]
+    assert on_path == [f"{tmp_path}/a/muse", f"{tmp_path}/b/muse"]
+
+
 def test_n2_a_message_about_a_long_path_is_bounded_and_says_so(home: Path) -> None:
     environ = {"PATH": ":".join(f"/nonexistent/{number}" for number in range(100))}
     result = not_found(find_muse(None, environ, home))

@@ -4,12 +4,17 @@ import muse_code_msp
 import muse_code_msp.experimental
 import pytest
 
+from host_probe import surfaces
 from host_probe.surfaces import (
     KNOWN_FINGERPRINTS,
+    NEWEST_RELEASE,
     VERIFIED_SURFACES,
     Unverified,
     Verified,
+    VerifiedSurface,
+    is_newer_than_known,
     known_fingerprint,
+    releases_verified_for_reading,
     verified_for_reading,
 )
 from host_probe.version import HostVersion, parse_server_version, parse_version
@@ -76,3 +81,36 @@ def test_another_fingerprint_is_not_known(digest: str) -> None:
 
 def test_every_known_fingerprint_is_a_whole_digest() -> None:
     assert all(len(digest) == 64 and set(digest) <= set("0123456789abcdef") for digest in KNOWN_FINGERPRINTS)
+
+
+def test_an_entry_more_is_named_where_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = VerifiedSurface(release="1.9.2", surface="storedOutput", evidence="", note="")
+    monkeypatch.setattr(surfaces, "VERIFIED_SURFACES", (*VERIFIED_SURFACES, entry))
+    assert releases_verified_for_reading() == ["1.2.1", "1.9.2"]
+    assert "Muse 1.2.1, 1.9.2 only" in verified_for_reading(parse_server_version("1.3.0")).details
+
+
+@pytest.mark.parametrize(
+    ("text", "newer"),
+    [
+        (NEWEST_RELEASE, False),
+        (f"{NEWEST_RELEASE}-R9999.1", False),
+        ("1.4.2", False),
+        ("1.04.013", False),
+        ("1.4.14", True),
+        ("1.10.0", True),
+        ("99.1.0", True),
+        (f"{'9' * 5000}.0.0", True),
+        ("99.0", False),
+        ("", False),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else str(value),
+)
+def test_n9_a_newer_release_is_told_by_its_numbers(text: str, newer: bool) -> None:
+    assert is_newer_than_known(parse_server_version(text)) is newer
+
+
+def test_the_newest_release_is_that_of_the_newest_fingerprint() -> None:
+    named = [parse_version(host, "") for host in KNOWN_FINGERPRINTS.values()]
+    assert NEWEST_RELEASE in {version.release for version in named}
+    assert not any(is_newer_than_known(version) for version in named)

@@ -70,6 +70,13 @@ def test_a_refusal_has_its_code_its_reason_and_its_members(
     assert body["message"]
 
 
+def test_a_refused_version_is_told_which_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "releases_verified_for_reading", lambda: ["1.2.1", "1.9.2"])
+    data = errors.not_advertised("1.3.0").data
+    assert data is not None
+    assert data["details"] == "Reading is verified on Muse 1.2.1, 1.9.2 only; this host is 1.3.0"
+
+
 def test_every_refusal_is_in_the_table() -> None:
     made = [
         name for name, value in inspect.getmembers(errors, inspect.isfunction) if value.__module__ == errors.__name__

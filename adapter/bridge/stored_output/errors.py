@@ -8,6 +8,7 @@ from adapter.acp.errors import REQUEST_CANCELLED, RESOURCE_NOT_FOUND, error_of
 from adapter.bridge.stored_output.contract import READ_SECONDS
 from adapter.bridge.stored_output.scan import HistoryScan
 from adapter.wire.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from host_probe import releases_verified_for_reading
 
 _NO_METHOD: Final = "Stored output cannot be read"
 _NOT_FOUND: Final = "Output not found"
@@ -22,7 +23,8 @@ def not_negotiated() -> RpcError:
 
 def not_advertised(host_version: str | None) -> RpcError:
     """Check 2: reading has not been verified on this host."""
-    details = f"Reading is verified on Muse 1.2.1 only; this host is {host_version or 'of unknown version'}"
+    where = ", ".join(releases_verified_for_reading())
+    details = f"Reading is verified on Muse {where} only; this host is {host_version or 'of unknown version'}"
     return error_of(METHOD_NOT_FOUND, _NO_METHOD, "outputNotAdvertised", details, hostVersion=host_version)
 
 
