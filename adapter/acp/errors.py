@@ -17,8 +17,9 @@ AUTH_REQUIRED: Final = -32000
 RESOURCE_NOT_FOUND: Final = -32002
 REQUEST_CANCELLED: Final = -32800
 
-MAX_DETAILS = 512
-"""Characters of `data.details`; clients show it in a line or a small box."""
+MAX_DETAILS = 2000
+"""Characters of `data.details`; clients show it in a line or a small box, and most are a sentence. The longest lists
+every place where Muse was looked for."""
 
 
 def invalid_params(field: str, problem: str) -> RpcError:

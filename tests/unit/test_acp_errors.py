@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from adapter.acp import errors
+from adapter.bridge.host_choice import WITHOUT_MUSE
 from adapter.wire.envelope import RpcError, failure_object
+from host_probe import NotFound, find_muse
 
 EVERY = [
     (errors.invalid_params("prompt[2].uri", "is required"), -32602, "invalidParams"),
@@ -45,6 +49,17 @@ def test_details_are_one_bounded_line() -> None:
     data = errors.method_not_found("m\n" * 100_000).data
     assert data is not None
     assert len(data["details"]) < 200
+
+
+def test_every_place_where_muse_was_looked_for_is_told() -> None:
+    folders = [f"/home/somebody/.local/share/tools-{number:02}/bin" for number in range(20)]
+    missing = find_muse(None, {"PATH": ":".join(folders)}, Path("/home/somebody"), windows=False)
+    if not isinstance(missing, NotFound):
+        pytest.skip("Muse is installed in one of its usual places")
+    data = errors.host_unavailable(missing.message(WITHOUT_MUSE), "museNotFound").data
+    assert data is not None
+    assert all(folder in data["details"] for folder in folders)
+    assert data["details"].endswith(".")
 
 
 def test_more_facts_stand_beside_the_details() -> None:
