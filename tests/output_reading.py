@@ -125,7 +125,7 @@ async def reading(
         async with background() as tasks:
             host = ReadHost(choice_of(placed, startup), "1.0", tasks)
             sessions = OpenSessions(str(workspace))
-            output = OutputReader(host, startup, sessions, tasks, lambda: gives_way)
+            output = OutputReader(host, startup, sessions, tasks, gives_way=lambda: gives_way)
             output.negotiation = OFFERED
             yield Reading(output, placed, sessions)
             output.stop()

@@ -51,9 +51,13 @@ class MuseAgent:
         choice, background = self._choice, self._background
         self._peer = peer
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
-        self._sessions = Sessions(self._hosts, peer, background, lambda session_id: self.reader.end_session(session_id))
+        self._sessions = Sessions(
+            choice, self._hosts, peer, background, lambda session_id: self.reader.end_session(session_id)
+        )
         read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
-        self.reader = OutputReader(read_host, choice.startup_timeout, self._sessions, background, self._is_busy)
+        self.reader = OutputReader(
+            read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
+        )
 
     def _is_busy(self) -> bool:
         """Whether any session has a prompt to answer."""

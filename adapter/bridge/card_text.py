@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from adapter.acp.text import fenced, one_line
-from adapter.bridge.bounded_text import BoundedText, bound_text, close_fence, with_notice
+from adapter.bridge.bounded_text import CARD_TEXT_BYTES, BoundedText, bound_text, close_fence, with_notice
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.stored_output.contract import METHOD
 from adapter.bridge.stored_output.references import AVAILABLE, OUTPUT_MEMBER, OutputRef, read_reference
 from adapter.msp.items import ItemState
@@ -23,6 +24,16 @@ STRUCTURED_TOOLS: Final = frozenset({"bash", "shell"})
 """Tools whose result may be a JSON object with the text in `output`."""
 
 
+NOTES_BYTES: Final = 8 * 1024
+"""Bytes of what is said beside an output; the rest of a card's text is for the output."""
+
+LONGEST_FENCE: Final = 32
+FENCES_BYTES: Final = 4 * (LONGEST_FENCE + 2)
+"""Room for the fences around head and tail."""
+
+MOST_PICTURES: Final = 20
+
+
 class CardText(msgspec.Struct, frozen=True):
     """`text` is None when there is nothing to show, `truncated` unless something is missing; `raw_output` is a
     structured result without its text."""
@@ -32,26 +43,47 @@ class CardText(msgspec.Struct, frozen=True):
     raw_output: Any = None
 
 
-def card_text(item: ItemState, session_id: str, *, is_command: bool, output_offered: bool) -> CardText:
-    """What the card of `item` says. `is_command`: its output is shown as a code block. `output_offered`: the client may
-    read stored output by itself."""
+def card_text(item: ItemState, style: CardStyle, *, is_command: bool) -> CardText:
+    """What the card of `item` says, at most `CARD_TEXT_BYTES` of it. `is_command`: its output is a code block."""
     raw = item.raw
     output, structured = _structured(item)
-    notes = [*_rich_content(raw), *(note for note in (_failure(item), _exit(raw), _summary(raw)) if note)]
+    notes = _notes(item)
     if not output:
-        return CardText("\n".join(notes) or None, None, structured)
-    bounded = bound_text(output)
+        bounded = bound_text(notes)
+        if not bounded.truncated:
+            return CardText(notes or None, None, structured)
+        return CardText(with_notice(bounded, _notice(bounded, bounded.total_bytes, "")), None, structured)
+    notes = _cut(notes, NOTES_BYTES)
+    bounded = bound_text(output, CARD_TEXT_BYTES - FENCES_BYTES - len(notes.encode("utf-8", "replace")))
     host_cut = raw.get("truncated") is True
-    show = fenced if is_command else close_fence
+    show = _code_block if is_command else close_fence
     if not bounded.truncated and not host_cut:
-        return CardText("\n".join([fenced(output) if is_command else output, *notes]), None, structured)
+        return CardText(
+            "\n".join(filter(None, [_code_block(output) if is_command else output, notes])), None, structured
+        )
     reference = read_reference(raw.get(OUTPUT_MEMBER))
     total = bounded.total_bytes if not host_cut else reference.byte_len if reference else None
     # Text made of a structured result, or shown for bytes that may be no text, says nothing about an offset.
     read_from = bounded.head_bytes if structured is None and _is_text(reference) else 0
-    notice = _notice(bounded, total, _advice(item, session_id, read_from, reference, output_offered))
-    pieces = [show(bounded.head), notice, *([show(bounded.tail)] if bounded.tail else []), *notes]
-    return CardText("\n".join(pieces), _facts(bounded, total), structured)
+    notice = _notice(bounded, total, _advice(item, style, read_from, reference))
+    pieces = [show(bounded.head), notice, show(bounded.tail) if bounded.tail else "", notes]
+    return CardText("\n".join(filter(None, pieces)), _facts(bounded, total), structured)
+
+
+def _notes(item: ItemState) -> str:
+    """What is said beside the output: pictures in words, why it failed, how it ended, what came of it."""
+    raw = item.raw
+    return "\n".join([*_rich_content(raw), *(note for note in (_failure(item), _exit(raw), _summary(raw)) if note)])
+
+
+def _cut(text: str, limit: int) -> str:
+    bounded = bound_text(text, limit)
+    return with_notice(bounded, _notice(bounded, bounded.total_bytes, "")) if bounded.truncated else text
+
+
+def _code_block(text: str) -> str:
+    """`text` in a fence, unless the fence would have to be absurdly long."""
+    return close_fence(text) if LONGEST_FENCE * "`" in text else fenced(text)
 
 
 def _structured(item: ItemState) -> tuple[str, Any]:
@@ -84,17 +116,19 @@ def _notice(bounded: BoundedText, total: int | None, advice: str) -> str:
     shown = bounded.head_bytes + bounded.tail_bytes
     ends = f": the first {bounded.head_bytes} and the last {bounded.tail_bytes}" if bounded.tail else ""
     of = f"of {total} bytes" if total is not None else "bytes of a longer output"
-    return f"[{who} shows {shown} {of}{ends}. {advice}]"
+    return f"[{who} shows {shown} {of}{ends}.{advice}]"
 
 
-def _advice(item: ItemState, session_id: str, read_from: int, reference: OutputRef | None, output_offered: bool) -> str:
+def _advice(item: ItemState, style: CardStyle, read_from: int, reference: OutputRef | None) -> str:
     if reference is None:
-        return "The rest is not stored"
+        return " The rest is not stored"
     if reference.availability != AVAILABLE:
-        return f"The host says of the whole output: {one_line(reference.availability, 40)}"
-    if output_offered:
-        return f"Read on with {METHOD}, outputRef {reference.id}, offsetBytes {read_from}"
-    return f"Get all of it with: muse-adapter output {session_id} {item.item_id}"
+        return f" The host says of the whole output: {one_line(reference.availability, 40)}"
+    if style.output_offered:
+        return f" Read on with {METHOD}, outputRef {reference.id}, offsetBytes {read_from}"
+    if style.output_command is None:
+        return " The host keeps all of it, but reading it is not verified on this version of Muse"
+    return f" Get all of it with: {style.output_command} {style.session_id} {item.item_id}"
 
 
 def _is_text(reference: OutputRef | None) -> bool:
@@ -128,7 +162,9 @@ def _summary(raw: dict[str, Any]) -> str | None:
 def _rich_content(raw: dict[str, Any]) -> list[str]:
     """One line for each picture the model saw: what it was, never a path or caption in the place of its bytes."""
     shown = raw.get("modelVisibleContent")
-    return [described(entry) for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
+    entries = [entry for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
+    lines = [described(entry) for entry in entries[:MOST_PICTURES]]
+    return [*lines, f"[{len(entries) - MOST_PICTURES} more]"] if len(entries) > MOST_PICTURES else lines
 
 
 def described(entry: dict[str, Any]) -> str:

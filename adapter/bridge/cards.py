@@ -16,6 +16,7 @@ import msgspec
 from adapter.acp.text import one_line
 from adapter.acp.tool_content import text_content
 from adapter.bridge.bounded_text import bound_text, with_notice
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.card_text import TRUNCATED_KEY, card_text, described
 from adapter.bridge.stored_output.references import card_meta, has_reference
 from adapter.msp.items import ItemState
@@ -66,15 +67,6 @@ LONGEST_PATH: Final = 4096
 """Characters of a path; no system has longer ones."""
 
 
-class CardStyle(msgspec.Struct, frozen=True):
-    """What the cards of one session depend on beside their items: what relative paths start from, and whether the
-    client may read stored output."""
-
-    session_id: str
-    workspace: str
-    output_offered: bool = False
-
-
 class Card(msgspec.Struct, frozen=True):
     """The members of a `tool_call`; None means there is nothing to say."""
 
@@ -120,7 +112,7 @@ def card_of(item: ItemState, style: CardStyle) -> Card:
     raw = item.raw
     arguments = _arguments(raw)
     kind = _kind(item)
-    shown = card_text(item, style.session_id, is_command=kind == "execute", output_offered=style.output_offered)
+    shown = card_text(item, style, is_command=kind == "execute")
     meta = card_meta(style.session_id, item.item_id, raw) if style.output_offered else {}
     if shown.truncated is not None:
         meta[TRUNCATED_KEY] = shown.truncated

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from adapter.bridge.host_choice import HostChoice, resolve_muse
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
+from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from host_probe import VersionCache, is_newer_than_known, known_fingerprint, parse_server_version, probe_version
 
@@ -90,7 +91,8 @@ class ExecutionHosts:
     async def _note_version(self, muse: Sequence[str]) -> None:
         probe = await probe_version(muse, environ=self._choice.environ, cache=self._cache)
         if probe.problem is None:
-            log.info("%s is %s", muse[0], probe.version.raw)
+            log.info("%s is %s", muse[0], scrub(probe.version.raw, self._choice.environ))
         elif not self._version_doubted:
             self._version_doubted = True
-            log.warning("the version of %s is not known: %s", muse[0], probe.details)
+            details = scrub(probe.details or probe.problem, self._choice.environ)
+            log.warning("the version of %s is not known: %s", muse[0], details)

@@ -6,7 +6,10 @@ does, as data (`acp.md §5, §14`, `msp.md §7, §12.3`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
+
+import msgspec
 
 from adapter.acp import errors
 from adapter.acp.text import one_line
@@ -30,6 +33,12 @@ _LIMITS: Final[dict[str, str]] = {
 """Words, in `error.kind` or `reason`, for ends that ACP has a stop reason for."""
 
 _LOST_SESSION: Final = frozenset({"sessionNotFound", "sessionNotLoaded"})
+
+
+def without_secrets(outcome: TurnOutcome, scrub: Callable[[str], str]) -> TurnOutcome:
+    """The outcome with what the host said of a failure scrubbed."""
+    error = outcome.error and msgspec.structs.replace(outcome.error, message=scrub(outcome.error.message))
+    return msgspec.structs.replace(outcome, error=error, reason=outcome.reason and scrub(outcome.reason))
 
 
 def stop_reason(outcome: TurnOutcome) -> str:

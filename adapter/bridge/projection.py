@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from adapter.acp import updates
 from adapter.acp.text import one_line
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.card_text import TRUNCATED_KEY
 from adapter.bridge.cards import (
     MESSAGE_KINDS,
     Card,
-    CardStyle,
     card_of,
     is_card,
     outlives_turn,

@@ -11,10 +11,10 @@ import anyio
 from adapter.acp import errors
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
-from adapter.bridge.cards import CardStyle
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.outcomes import client_error
+from adapter.bridge.outcomes import client_error, without_secrets
 from adapter.bridge.projection import Projection
 from adapter.bridge.prompt_input import input_parts
 from adapter.bridge.prompt_run import PromptRun
@@ -237,7 +237,7 @@ class Conversation:
         outcome = self._session.fold.turns.outcome(turn_id)
         if outcome is not None:
             self._end_turn(run)
-            run.settle(outcome)
+            run.settle(without_secrets(outcome, self._session.host.scrub))
         elif run.cancelled and run.settled.is_set():
             # It was stopped and given up before it had a name.
             self._projection.silence(turn_id)
@@ -310,7 +310,7 @@ class Conversation:
                     self._end_turn(run)
                 finally:
                     # Whatever cannot be shown: the prompt is answered.
-                    run.settle(change.outcome)
+                    run.settle(without_secrets(change.outcome, self._session.host.scrub))
 
     def _end_turn(self, run: PromptRun) -> None:
         """What has to be on the wire before the prompt is answered."""

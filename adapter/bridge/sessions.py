@@ -7,15 +7,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import anyio
+
 from adapter.acp import errors
 from adapter.acp.mcp_servers import McpServer
 from adapter.acp.params import NewSession, StoredSession
 from adapter.acp.workspace import require_directory, same_directory, unusable_directory
-from adapter.bridge.cards import CardStyle
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.mcp import session_config
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.session import Conversation
+from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_output.errors import session_refused
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.host import Host
@@ -30,14 +34,29 @@ REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
 
 
+class _Opening:
+    """A session on its way to being open; `wanted` unless its request was taken back before the answer."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.wanted = True
+        self.outcome: Params | Exception | None = None
+
+
 class Sessions:
     """Sessions by their id, which is the same on both sides."""
 
     def __init__(
-        self, hosts: ExecutionHosts, peer: Peer, background: Background, on_end: Callable[[str], None]
+        self,
+        choice: HostChoice,
+        hosts: ExecutionHosts,
+        peer: Peer,
+        background: Background,
+        on_end: Callable[[str], None],
     ) -> None:
         self.output_offered = False
         """Whether cards carry handles to stored output; settled at `initialize`."""
+        self._choice = choice
         self._hosts = hosts
         self._peer = peer
         self._background = background
@@ -88,7 +107,7 @@ class Sessions:
             config = await _config(host, asked.mcp_servers)
             request: Params = {"workspaceRoot": asked.cwd} | config
             trace = asked.trace.wire() if asked.trace else None
-            result = await host.command("session/start", request, trace=trace)
+            result = await self._opened(host, "session/start", request, trace)
             session_id = _session(result).get("sessionId")
             if not isinstance(session_id, str):
                 raise errors.host_error("malformedResult", "The host did not name the session")
@@ -114,7 +133,7 @@ class Sessions:
                 config = await _config(host, asked.mcp_servers)
                 request: Params = {"sessionId": session_id, "excludeItems": True} | config
                 trace = asked.trace.wire() if asked.trace else None
-                session = _session(await host.command("session/resume", request, trace=trace))
+                session = _session(await self._opened(host, "session/resume", request, trace))
                 conversation = self._conversation(session_id, asked.cwd, host, config)
                 async with self._left_again(conversation):
                     root = session.get("workspaceRoot")
@@ -143,10 +162,44 @@ class Sessions:
             self._closed.popitem(last=False)
         self._on_end(session_id)
         self._closing.add(session_id)
+        closed = anyio.Event()
+        self._background.start(self._finish_closing, conversation, closed)
+        await closed.wait()
+
+    async def _finish_closing(self, conversation: Conversation, closed: anyio.Event) -> None:
+        """The rest of a close, also when the client no longer waits for it."""
         try:
             await conversation.close()
         finally:
-            self._closing.discard(session_id)
+            self._closing.discard(conversation.session_id)
+            closed.set()
+
+    async def _opened(self, host: Host, method: str, request: Params, trace: Params | None) -> Params:
+        """What the host answers to opening a session. If nobody waits for it any more when it comes, the host lets go
+        of the session again."""
+        opening = _Opening()
+        self._background.start(self._open_at, host, method, request, trace, opening)
+        try:
+            await opening.done.wait()
+        finally:
+            opening.wanted = opening.done.is_set()
+        if isinstance(opening.outcome, Exception):
+            raise opening.outcome
+        assert opening.outcome is not None
+        return opening.outcome
+
+    async def _open_at(self, host: Host, method: str, request: Params, trace: Params | None, opening: _Opening) -> None:
+        try:
+            opening.outcome = await host.command(method, request, trace=trace)
+        except (MspError, HostGone) as error:
+            opening.outcome = error
+        finally:
+            opening.outcome = opening.outcome or errors.internal_error()
+            opening.done.set()
+        if not opening.wanted and isinstance(opening.outcome, dict):
+            session_id = _session(opening.outcome).get("sessionId")
+            if isinstance(session_id, str) and session_id not in self._open:
+                await self._conversation(session_id, "", host, {}).leave()
 
     def _occupation(self, session_id: str) -> str | None:
         """What a session does that does not go together with opening it; None if nothing."""
@@ -158,7 +211,8 @@ class Sessions:
         return "has a prompt running" if known is not None and known.is_busy else None
 
     def _conversation(self, session_id: str, cwd: str, host: Host, config: Params) -> Conversation:
-        style = CardStyle(session_id, cwd, self.output_offered)
+        version = host.handshake.server_version if host.handshake is not None else ""
+        style = CardStyle(session_id, cwd, self.output_offered, output_command(self._choice, version))
         return Conversation(style, host, self._hosts, self._peer, self._background, config)
 
     def _add(self, conversation: Conversation) -> None:

@@ -16,6 +16,7 @@ from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, 
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
+from adapter.msp.secrets import scrub
 from adapter.msp.vocabulary import SERVER_REQUESTS
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP, FrameTooLarge
@@ -194,7 +195,7 @@ class Host:
             details = f"{self.launch.display()} did not answer the handshake within {self._startup_timeout:g} s"
             self._declare_gone(HostStartError("hostStartTimeout", details))
         except (RpcError, BadAnswer) as error:
-            details = f"{self.launch.display()} refused the handshake: {error}"
+            details = f"{self.launch.display()} refused the handshake: {self.scrub(str(error))}"
             self._declare_gone(HostStartError("hostStartFailed", details))
         except PeerClosed:
             return  # `run` knows why and says so.
@@ -221,6 +222,10 @@ class Host:
             self.gone = why
             self._settled.set()
             self._gone_event.set()
+
+    def scrub(self, text: str) -> str:
+        """Words of this host without the secrets it was given."""
+        return scrub(text, self.launch.environ)
 
     # -- asking
 
@@ -278,7 +283,8 @@ class Host:
         except TimeoutError:
             raise RequestTimeout(method, timeout) from None
         except RpcError as error:
-            raise MspError.from_error({"code": error.code, "message": error.message, "data": error.data}) from None
+            message = self.scrub(error.message)
+            raise MspError.from_error({"code": error.code, "message": message, "data": error.data}) from None
         except BadAnswer as error:
             raise MalformedResult(method, str(error)) from None
         except FrameTooLarge as error:

@@ -189,7 +189,7 @@ def test_a_client_that_did_not_ask_sees_what_the_host_cut_and_the_command_that_g
         "tailBytes": 0,
     }
     assert notice.startswith(f"[The Muse host shows {size} of 300000 bytes. ")
-    command = f"muse-adapter output {session_id} {item_id}"
+    command = f"muse-adapter --muse simulated output {session_id} {item_id}"
     assert notice.endswith(f"{command}]")
     run = [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated", *command.split()[1:]]
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
@@ -222,7 +222,7 @@ def test_text_is_bounded_in_bytes_with_head_and_tail_and_true_numbers(tmp_path: 
     if asks:
         assert f"{READ}, outputRef {HANDLE['outputRef']}, offsetBytes {facts['headBytes']}]" in notice
     else:
-        assert f"muse-adapter output {SESSION} {ITEM}]" in notice
+        assert f" output {SESSION} {ITEM}]" in notice
         assert KEY not in card[-1]["_meta"]
 
 
@@ -251,7 +251,7 @@ def test_what_stands_for_bytes_that_are_no_text_is_not_an_offset(tmp_path: Path,
         card = [update for update in adapter.updates(session_id) if "toolCallId" in update]
         _, notice, _ = cut_apart(texts(card)[-1])
         assert notice.endswith(
-            "offsetBytes 0]" if asks else f"muse-adapter output {session_id} {card[0]['toolCallId']}]"
+            "offsetBytes 0]" if asks else f"muse-adapter --muse simulated output {session_id} {card[0]['toolCallId']}]"
         )
         assert adapter.finish() == 0
 

@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 
 from adapter.acp.updates import ToolKind
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.cards import (
     CARD_KINDS,
     MESSAGE_KINDS,
     RAW_INPUT_BYTES,
     Card,
-    CardStyle,
     card_of,
     is_card,
     outlives_turn,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.outcomes import client_error, stop_reason
+from adapter.bridge.outcomes import client_error, stop_reason, without_secrets
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.host import HostStartError
 from adapter.msp.turns import TurnError, TurnOutcome
@@ -130,3 +130,13 @@ def test_every_way_a_host_can_be_gone(gone: HostGone, reason: str, words: str) -
     assert error.code == -32603
     assert data(error)["reason"] == reason and words in data(error)["details"]
     assert data(error).get("exitCode") == getattr(gone, "exit_code", None)
+
+
+def test_q2_a_failure_is_told_without_secrets() -> None:
+    def scrub(text: str) -> str:
+        return text.replace("s3cret", "[hidden]")
+
+    failed = TurnOutcome("failed", TurnError("modelError", "bad key s3cret"), "s3cret", {"outputTokens": 1})
+    clean = without_secrets(failed, scrub)
+    assert clean == TurnOutcome("failed", TurnError("modelError", "bad key [hidden]"), "[hidden]", {"outputTokens": 1})
+    assert without_secrets(TurnOutcome("completed"), scrub) == TurnOutcome("completed")

@@ -9,7 +9,7 @@ import pytest
 
 from adapter.acp.updates import TextChunk
 from adapter.bridge import projection as module
-from adapter.bridge.cards import CardStyle
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.projection import FIRST_OUTPUT_STEP, LONGEST_CHUNK, Projection
 from adapter.msp.fold import SessionFold
 from adapter.wire.envelope import notification_object

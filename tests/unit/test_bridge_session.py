@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from adapter.acp.content import Text
-from adapter.bridge.cards import CardStyle
+from adapter.bridge.card_style import CardStyle
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.projection import Projection
 from adapter.bridge.session import Conversation
@@ -51,6 +51,9 @@ class Answering:
 
     async def wait_gone(self) -> None:
         await self._gone.wait()
+
+    def scrub(self, text: str) -> str:
+        return text
 
     def die(self) -> None:
         self.gone = HostClosed("it died")

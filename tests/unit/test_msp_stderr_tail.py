@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapter.msp.stderr_tail import HIDDEN, TAIL_BYTES, TAIL_LINES, StderrTail, scrub
+from adapter.msp.secrets import HIDDEN, scrub
+from adapter.msp.stderr_tail import TAIL_BYTES, TAIL_LINES, StderrTail
 
 
 def tail_of(*pieces: bytes) -> str:

@@ -53,13 +53,13 @@ HONEST = [
 
 @pytest.mark.parametrize("page", HONEST, ids=lambda page: page["content"][:12])
 def test_an_honest_page_passes(page: Json) -> None:
-    assert page_problem(page, request()) is None
+    assert page_problem(page, request(), 0) is None
 
 
 def test_a_page_of_the_largest_length_passes() -> None:
     data = bytes(range(256)) * 4096
-    assert page_problem(binary_page(data, 4, False), request(4, 1_048_576)) is None
-    assert page_problem(text_page("ü" * 524_288, 4, False), request(4, 1_048_576)) is None
+    assert page_problem(binary_page(data, 4, False), request(4, 1_048_576), 0) is None
+    assert page_problem(text_page("ü" * 524_288, 4, False), request(4, 1_048_576), 0) is None
 
 
 LIES: list[tuple[Json, str]] = [
@@ -115,8 +115,8 @@ LIES: list[tuple[Json, str]] = [
 def test_a_page_that_lies_is_refused(lie: Json, word: str) -> None:
     asked = request(7, 100)
     honest = binary_page(b"ABC", 7)
-    assert page_problem(honest, asked) is None
-    problem = page_problem({**honest, **lie}, asked)
+    assert page_problem(honest, asked, 0) is None
+    problem = page_problem({**honest, **lie}, asked, 0)
     assert problem is not None
     assert word in problem
 
@@ -125,12 +125,12 @@ def test_a_page_that_lies_is_refused(lie: Json, word: str) -> None:
 def test_a_page_without_one_of_its_members_is_refused(member: str) -> None:
     page = binary_page(b"ABC")
     del page[member]
-    assert page_problem(page, request()) is not None
+    assert page_problem(page, request(), 0) is not None
 
 
 def test_an_empty_page_is_fine_at_the_end_only() -> None:
-    assert page_problem(binary_page(b"", 300, eof=True), request(300)) is None
-    assert page_problem(binary_page(b"", 300, eof=False), request(300)) is not None
+    assert page_problem(binary_page(b"", 300, eof=True), request(300), 0) is None
+    assert page_problem(binary_page(b"", 300, eof=False), request(300), 0) is not None
 
 
 def test_the_result_has_the_requests_ids_and_the_hosts_page_and_nothing_else() -> None:
@@ -156,13 +156,13 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 def test_an_honest_page_of_any_bytes_passes(data: bytes, offset: int, eof: bool, room: int) -> None:
     assume(data or eof)
     asked = request(offset, max(1, len(data) + room))
-    assert page_problem(binary_page(data, offset, eof), asked) is None
+    assert page_problem(binary_page(data, offset, eof), asked, 0) is None
 
 
 @given(texts, offsets, st.booleans())
 def test_an_honest_page_of_any_text_passes(text: str, offset: int, eof: bool) -> None:
     assume(text or eof)
-    assert page_problem(text_page(text, offset, eof), request(offset, max(1, len(text.encode())))) is None
+    assert page_problem(text_page(text, offset, eof), request(offset, max(1, len(text.encode()))), 0) is None
 
 
 pages = st.binary(max_size=60).map(binary_page) | texts.map(text_page)
@@ -185,13 +185,13 @@ def test_no_single_member_can_be_anything_else(page: Json, data: st.DataObject) 
     if member == "encoding":
         assume(value not in ("utf8", "base64"))
     assume(member != "content" or type(value) is not str)
-    assert page_problem({**page, member: value}, request()) is not None
+    assert page_problem({**page, member: value}, request(), 0) is not None
 
 
 @given(texts, texts)
 def test_text_of_another_length_is_refused(text: str, other: str) -> None:
     assume(len(text.encode()) != len(other.encode()))
-    assert page_problem({**text_page(text), "content": other}, request()) is not None
+    assert page_problem({**text_page(text), "content": other}, request(), 0) is not None
 
 
 alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\n -_é"
@@ -206,4 +206,10 @@ def test_base64_passes_only_as_encoding_would_write_it(content: str) -> None:
         data, canonical = b"", False
     for size in {len(data), len(content) * 3 // 4, max(0, len(content) * 3 // 4 - 1)}:
         page = {**binary_page(b""), "content": content, "byteLen": size}
-        assert (page_problem(page, request()) is None) is (canonical and size == len(data))
+        assert (page_problem(page, request(), 0) is None) is (canonical and size == len(data))
+
+
+@pytest.mark.parametrize(("total", "problem"), [(11, "the end comes too early"), (10, None), (9, None)])
+def test_an_end_before_the_announced_length_is_refused(total: int, problem: str | None) -> None:
+    page = {"content": "abcde", "encoding": "utf8", "mediaType": "text/plain"}
+    assert page_problem(page | {"offsetBytes": 5, "byteLen": 5, "eof": True}, request(5), total) == problem

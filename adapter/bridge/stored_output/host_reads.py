@@ -77,7 +77,7 @@ async def read_page(host: Host, request: ReadRequest, workspace: str, trace: Any
         page = await host.query("item/readOutput", request.host_params(), trace=trace)
     except MspError as error:
         raise _refusal(error, request, scan) from None
-    problem = page_problem(page, request)
+    problem = page_problem(page, request, reference.byte_len)
     if problem is not None:
         raise errors.inconsistent_page(problem)
     return result_of(page, request)

@@ -12,6 +12,7 @@ from adapter.bridge.host_choice import HostChoice, resolve_muse
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import KEY, advertisement
 from adapter.msp.host import HostStartError
+from adapter.msp.secrets import scrub
 from adapter.wire.envelope import RpcError
 from host_probe import HostVersion, Verified, VersionCache, probe_version, verified_for_reading
 
@@ -48,7 +49,7 @@ async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None)
         return _refused(None, error.details)
     probe = await probe_version(muse, environ=choice.environ, cache=cache)
     if probe.problem is not None:
-        return _refused(None, probe.details or probe.problem)
+        return _refused(None, scrub(probe.details or probe.problem, choice.environ))
     return _judged(probe.version)
 
 

@@ -15,8 +15,8 @@ _WRONG_LENGTH: Final = "byteLen is not the length of the content"
 _NOT_BASE64: Final = "content is not canonical base64"
 
 
-def page_problem(page: Params, request: ReadRequest) -> str | None:
-    """What is wrong with the page, None if nothing is (check 12)."""
+def page_problem(page: Params, request: ReadRequest, total: int) -> str | None:
+    """What is wrong with the page of an output of `total` bytes, None if nothing is (check 12)."""
     content, encoding, media_type = page.get("content"), page.get("encoding"), page.get("mediaType")
     offset, byte_len, eof = page.get("offsetBytes"), page.get("byteLen"), page.get("eof")
     if type(content) is not str:
@@ -33,6 +33,8 @@ def page_problem(page: Params, request: ReadRequest) -> str | None:
         return "eof is not a boolean"
     if byte_len == 0 and not eof:
         return "an empty page before the end"
+    if eof and offset + byte_len < total:
+        return "the end comes too early"
     return _utf8_problem(content, byte_len) if encoding == "utf8" else _base64_problem(content, byte_len)
 
 

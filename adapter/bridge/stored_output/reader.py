@@ -8,10 +8,11 @@ itself.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from adapter.acp.errors import internal_error
 from adapter.acp.trace import TraceContext, read_trace
@@ -53,7 +54,8 @@ class _Read:
 class OutputReader:
     """The reads of one connection: at most `CONCURRENT_READS` run, the others wait in the order they came in.
 
-    While `gives_way` is true they leave most of the time to something else (`contract.REST_FACTOR`).
+    None begins before `client_reads` returns, which is when the client has taken what it got so far. While `gives_way`
+    is true they leave most of the time to something else (`contract.REST_FACTOR`).
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class OutputReader:
         startup_timeout: float,
         sessions: OpenSessions,
         background: Background,
+        client_reads: Callable[[], Awaitable[None]] = checkpoint,
         gives_way: Callable[[], bool] = lambda: False,
     ) -> None:
         self.negotiation = Negotiation()
@@ -69,6 +72,7 @@ class OutputReader:
         self._startup_timeout = startup_timeout
         self._sessions = sessions
         self._background = background
+        self._client_reads = client_reads
         self._gives_way = gives_way
         self._open: dict[ReadRequest, _Read] = {}
         self._line: deque[_Read] = deque()
@@ -143,6 +147,8 @@ class OutputReader:
         began = anyio.current_time()
         try:
             with read.scope:
+                # Pages that nobody takes must not pile up.
+                await self._client_reads()
                 self._settle(read, await self._read(read))
         except RpcError as error:
             self._settle(read, error)
