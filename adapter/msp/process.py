@@ -2,8 +2,8 @@
 
 The contract of the end (`msp.md §23.3`): close stdin and let the host record what was running, wait `CLOSE_GRACE`,
 then SIGTERM to its process group, wait `TERM_GRACE`, then SIGKILL. The process counts as gone when it is reaped, even
-if a grandchild still holds its pipes; whatever is left in its group is ended too. Every wait is bounded, and
-cancelling the ladder skips to SIGKILL.
+if a grandchild still holds its pipes; whatever is left in its group is ended too, and reaped where that falls to us
+(`fault-cases.md F5`). Every wait is bounded, and cancelling the ladder skips to SIGKILL.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REAP_GRACE = 2.0
 """Seconds a killed process may take to be reaped: only the kernel can make it longer."""
 
 GROUP_GRACE = 0.5
-"""Seconds what a host left running in its group has between SIGTERM and SIGKILL."""
+"""Seconds what a host left running in its group has between SIGTERM and SIGKILL, and then to be reaped."""
 
 GROUP_POLL = 0.02
 """Seconds between looks at whether anything is left in the group; nothing tells us when a grandchild ends."""
@@ -132,6 +132,7 @@ class HostProcess:
                 if self.exit_code is None or self._group_lives():
                     self._signal(signal.SIGKILL if _POSIX else signal.SIGTERM)
                     await self._reaped_within(REAP_GRACE)
+                    await self._group_reaped_within(GROUP_GRACE)
             self._ended = True
 
     def close_pipes(self) -> None:
@@ -153,9 +154,29 @@ class HostProcess:
             while self._group_lives():  # noqa: ASYNC110 - nothing signals the end of a grandchild
                 await anyio.sleep(GROUP_POLL)
 
+    async def _group_reaped_within(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            while self._reap_group():  # noqa: ASYNC110 - as above
+                await anyio.sleep(GROUP_POLL)
+
+    def _reap_group(self) -> bool:
+        """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose
+        parent has ended becomes one if we are PID 1 of a container or a sub-reaper."""
+        if sys.platform == "win32" or self.exit_code is None:
+            # The leader is the event loop's to reap.
+            return False
+        try:
+            while os.waitpid(-self.pid, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return False
+        return True
+
     def _group_lives(self) -> bool:
         if not _POSIX:
             return False
+        # A dead member that nobody has reaped would count as one that lives.
+        self._reap_group()
         try:
             os.killpg(self.pid, 0)
         except ProcessLookupError:
