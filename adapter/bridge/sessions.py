@@ -14,11 +14,11 @@ from adapter.acp.mcp_servers import McpServer
 from adapter.acp.params import NewSession, StoredSession
 from adapter.acp.workspace import require_directory, same_directory, unusable_directory
 from adapter.bridge.card_style import CardStyle
+from adapter.bridge.conversation import Conversation
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.mcp import session_config
 from adapter.bridge.outcomes import client_error
-from adapter.bridge.session import Conversation
 from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_output.errors import session_refused
 from adapter.msp.errors import HostGone, MspError

@@ -12,9 +12,9 @@ import pytest
 
 from adapter.acp.content import Text
 from adapter.bridge.card_style import CardStyle
+from adapter.bridge.conversation import Conversation
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.projection import Projection
-from adapter.bridge.session import Conversation
 from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.host import Host
 from adapter.wire.background import Background
