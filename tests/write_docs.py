@@ -26,6 +26,9 @@ STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
 
 DEMO_SECONDS: Final = 60.0
 
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SECONDS: Final = re.compile(r"\(\d+\.\d s\)")
+
 _EXAMPLE_BLOCK: Final = re.compile(r"(?<=```text\n)# The client asks.*?(?=```\n)", re.DOTALL)
 _DEMO_BLOCK: Final = re.compile(r"(?<=```text\n)An editor talks.*?(?=```)", re.DOTALL)
 
@@ -79,7 +82,7 @@ def _settings() -> list[str]:
         "| member | default | |",
         "|---|---|---|",
         *(
-            f"| `{field.encode_name}` | {'' if field.default is None else field.default} | {what} |"
+            f"| `{field.encode_name}` | {'null' if field.default is None else field.default} | {what} |"
             for field, what in zip(fields, told, strict=True)
         ),
     ]
@@ -96,8 +99,13 @@ def with_demo(text: str) -> str:
     """The document with the output of a demo that has just been run."""
     command = [sys.executable, "-m", "adapter.cli.entry", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEMO_SECONDS, check=True)
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
-    return text.replace(demo_in(text), "\n".join(lines) + "\n")
+    return text.replace(demo_in(text), as_always(done.stdout))
+
+
+def as_always(demo: str) -> str:
+    """The output of a demo without what differs from run to run: one name for its session, one time it took."""
+    text = _UUID.sub("0199f8e2-5b1c-7d3a-9c4e-8a2f6d0b7e15", _SECONDS.sub("(1.5 s)", demo))
+    return "".join(f"{line.rstrip()}\n" for line in text.strip().splitlines())
 
 
 def example_in(text: str) -> str:

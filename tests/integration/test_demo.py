@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 
 from adapter.cli import demo
 from adapter.cli.demo_client import STEP_SECONDS
-from tests.write_docs import DEMO_SECONDS, README, demo_in
+from tests.write_docs import DEMO_SECONDS, README, as_always, demo_in
 
 DEMO = (sys.executable, "-m", "adapter.cli.entry", "demo")
 MARK = "MUSE_ADAPTER_TEST_MARK"
@@ -76,13 +75,6 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def masked(text: str) -> list[str]:
-    """The lines without what differs between two runs."""
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "SESSION", text)
-    text = re.sub(r"\(\d+\.\d s\)", "(N s)", text)
-    return [line.rstrip() for line in text.strip().splitlines()]
-
-
 # -- a sound adapter
 
 
@@ -92,7 +84,7 @@ def test_the_demo_shows_what_the_readme_shows_and_leaves_nothing(place: Place) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    assert masked(demo_in(README.read_text("utf-8"))) == masked(done.stdout), "run `make docs`"
+    assert demo_in(README.read_text("utf-8")) == as_always(done.stdout), "run `make docs`"
     assert place.is_clean()
 
 

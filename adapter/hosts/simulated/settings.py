@@ -15,7 +15,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     frame_limit_bytes: int = MSP_FRAME_CAP
     """Longest line in either direction."""
     retain_events: int | None = None
-    """How many of a session's newest events are still served; None for all."""
+    """How many of a session's newest events are still served; null for all."""
     page_events: int = 1000
     """Most events of one page, whatever the client asks for."""
     output_bytes: int = 6 * 1024 * 1024
