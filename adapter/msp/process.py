@@ -18,7 +18,8 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from adapter.msp.stderr_tail import StderrTail, scrub
+from adapter.msp.secrets import scrub
+from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
 
 CLOSE_GRACE = 5.0
