@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from adapter.acp import errors
@@ -105,6 +106,15 @@ def test_every_fault_is_in_the_table() -> None:
     listed = {cells[0].strip("`") for cells in rows(section(doc("simulated-host.md"), "Faults on purpose"))}
 
     assert listed == set(faults.ACTIONS)
+
+
+def test_every_fault_shown_is_one_that_can_be_given() -> None:
+    shown = re.findall(r"`(\{\"(?:at|do)\"[^`]*)`", doc("simulated-host.md"))
+
+    assert len(shown) > 5
+    for text in shown:
+        fault = msgspec.json.decode(text, type=faults.Fault)
+        assert fault.do in faults.ACTIONS
 
 
 def test_the_default_version_is_named() -> None:
