@@ -181,8 +181,11 @@ class Sessions:
         self._background.start(self._open_at, host, method, request, trace, opening)
         try:
             await opening.done.wait()
-        finally:
-            opening.wanted = opening.done.is_set()
+        except BaseException:
+            opening.wanted = False
+            if opening.done.is_set():
+                self._background.start(self._leave_opened, host, opening.outcome)
+            raise
         if isinstance(opening.outcome, Exception):
             raise opening.outcome
         assert opening.outcome is not None
@@ -196,10 +199,13 @@ class Sessions:
         finally:
             opening.outcome = opening.outcome or errors.internal_error()
             opening.done.set()
-        if not opening.wanted and isinstance(opening.outcome, dict):
-            session_id = _session(opening.outcome).get("sessionId")
-            if isinstance(session_id, str) and session_id not in self._open:
-                await self._conversation(session_id, "", host, {}).leave()
+        if not opening.wanted:
+            await self._leave_opened(host, opening.outcome)
+
+    async def _leave_opened(self, host: Host, outcome: Params | Exception | None) -> None:
+        session_id = _session(outcome).get("sessionId") if isinstance(outcome, dict) else None
+        if isinstance(session_id, str) and session_id not in self._open:
+            await self._conversation(session_id, "", host, {}).leave()
 
     def _occupation(self, session_id: str) -> str | None:
         """What a session does that does not go together with opening it; None if nothing."""

@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -25,6 +26,8 @@ from adapter.bridge.stored_output.request import ReadRequest, read_request
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.peer import Call, Work
+
+log = logging.getLogger("adapter.output")
 
 
 class OpenSessions(Protocol):
@@ -145,6 +148,13 @@ class OutputReader:
 
     async def _run(self, read: _Read) -> None:
         began = anyio.current_time()
+        await self._bring_to_an_end(read)
+        if self._gives_way():
+            await anyio.sleep(min(REST_FACTOR * (anyio.current_time() - began), LONGEST_REST))
+        self._running -= 1
+        self._start_next()
+
+    async def _bring_to_an_end(self, read: _Read) -> None:
         try:
             with read.scope:
                 # Pages that nobody takes must not pile up.
@@ -152,12 +162,9 @@ class OutputReader:
                 self._settle(read, await self._read(read))
         except RpcError as error:
             self._settle(read, error)
-        finally:
+        except Exception:
+            log.exception("a read of stored output failed")
             self._settle(read, internal_error("The read ended unexpectedly"))
-            if self._gives_way():
-                await anyio.sleep(min(REST_FACTOR * (anyio.current_time() - began), LONGEST_REST))
-            self._running -= 1
-            self._start_next()
 
     async def _read(self, read: _Read) -> Params:
         trace = read.trace.wire() if read.trace is not None else None
