@@ -13,7 +13,6 @@ from typing import Final, Literal, NamedTuple
 V101: Final = "1.0.1"
 V121: Final = "1.2.1"
 V13: Final = "1.3"
-V142: Final = "1.4.2"
 V1413: Final = "1.4.13"
 
 

@@ -11,7 +11,6 @@ import msgspec
 from adapter.hosts.simulated.profiles import DEFAULT, Profile, profile
 
 EXIT_OK: Final = 0
-EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_CONFIGURATION: Final = 3
 

@@ -14,7 +14,6 @@ Json: TypeAlias = dict[str, Any]
 
 NO_USAGE: Final = {"promptTokens": 0, "outputTokens": 0, "totalTokens": 0, "cacheReadTokens": 0, "cacheWriteTokens": 0}
 TITLE_CHARACTERS: Final = 60
-PROMPT_CHARACTERS: Final = 500
 
 
 class Event(msgspec.Struct, array_like=True, gc=False):
