@@ -13,9 +13,9 @@ from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.host_choice import version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
+from adapter.cli.first_signal import first_stop_signal
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice
-from adapter.cli.stop_signals import STOP_SIGNALS, end_unasked
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
@@ -65,9 +65,5 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
 async def _stop_on_signal(peer: Peer) -> None:
     """A signal to stop is treated like the end of input: everything is answered and ended in order (`acp.md §25`,
     point 23)."""
-    try:
-        with anyio.open_signal_receiver(*STOP_SIGNALS) as signals:
-            async for _ in signals:
-                peer.stop_reading()
-    finally:
-        end_unasked()
+    await first_stop_signal()
+    peer.stop_reading()

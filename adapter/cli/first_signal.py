@@ -1,0 +1,38 @@
+"""The first signal that asks to stop, as something a task can wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+import anyio
+
+from adapter.cli.stop_signals import STOP_SIGNALS, end_unasked
+
+
+async def first_stop_signal() -> None:
+    """Wait for the first stop signal. From it on, and from the end of the wait on, the stop signals do nothing.
+
+    The handlers are our own: a loop that lets go of its own puts back the defaults, and a signal in between would kill.
+    """
+    if sys.platform == "win32":
+        await anyio.sleep_forever()
+    noticed, notice = os.pipe()
+    os.set_blocking(notice, False)
+
+    def note(_signum: int, _frame: FrameType | None) -> None:
+        end_unasked()
+        with contextlib.suppress(OSError):
+            os.write(notice, b"!")
+
+    try:
+        for signum in STOP_SIGNALS:
+            signal.signal(signum, note)
+        await anyio.wait_readable(noticed)
+    finally:
+        end_unasked()
+        os.close(noticed)
+        os.close(notice)
