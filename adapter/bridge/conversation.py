@@ -330,6 +330,7 @@ class Conversation:
     async def _reach_host(self) -> None:
         """Make sure the session is loaded on a living host: after a death, it is resumed on the next one
         (`fault-cases.md L9`)."""
+        await self._session.host.wait_if_ending()
         if self._session.host.gone is None:
             return
         host = await self._hosts.host()

@@ -152,6 +152,11 @@ class Host:
         assert self.handshake is not None
         return self.handshake
 
+    async def wait_if_ending(self) -> None:
+        """Return at once from a host that lives; from one whose end has been noticed, when it is known why."""
+        if self._over.is_set():
+            await self._gone_event.wait()
+
     async def wait_gone(self) -> None:
         """Wait until the host can no longer be used."""
         await self._gone_event.wait()

@@ -49,6 +49,9 @@ class Answering:
     def turns(self) -> list[Json]:
         return [params for method, params in self.commands if method == "turn/start"]
 
+    async def wait_if_ending(self) -> None:
+        """Its end is known as soon as it is noticed."""
+
     async def wait_gone(self) -> None:
         await self._gone.wait()
 
