@@ -53,6 +53,8 @@ class ExecutionHosts:
         Raises:
             HostGone: there is none to be had; `HostStartError` tells why.
         """
+        if self._host is not None:
+            await self._host.wait_if_ending()
         host = self._living_host()
         handshake = await host.ready()
         if not self._noted:
