@@ -22,7 +22,7 @@ import orjson
 
 from adapter.wire.framing import MSP_FRAME_CAP, FrameDecoder, Line, Oversize
 
-VERSIONS: Final = ("1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.13")
+VERSIONS: Final = ("1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.2", "1.4.13")
 FIXTURES: Final = Path(__file__).resolve().parents[1] / "fixtures" / "hosts"
 
 ANSWER_SECONDS: Final = 20.0

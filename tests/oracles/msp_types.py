@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import muse_code_msp as msp
 
+from tests.oracles import removed_types
 from tests.oracles.shapes import Member, Shapes
 
 Direction = Literal["client", "server"]
@@ -21,6 +22,8 @@ CORPUS = "corpus"
 
 SERVER_REQUESTS = {"approval/request": "ApprovalRequestParams", "userInput/request": "UserInputRequestParams"}
 CLIENT_NOTIFICATIONS = frozenset({"initialized", "userInput/engaged"})
+METHODS: dict[str, Any] = {**msp.METHODS, **removed_types.METHODS}
+NOTIFICATIONS: dict[str, Any] = {**msp.NOTIFICATIONS, **removed_types.NOTIFICATIONS}
 
 _NULLABLE_SINCE_1_4_13: frozenset[Member] = frozenset(
     {
@@ -35,6 +38,7 @@ _ADDED_IN_1_4_13: frozenset[Member] = frozenset({("UserInputSettledParams", "dec
 
 OLDER_HOST_GAPS: dict[str, frozenset[Member]] = {
     NEWEST: frozenset(),
+    "1.4.2": _ADDED_IN_1_4_13 | _NULLABLE_SINCE_1_4_13,
     "1.3.0": _ADDED_IN_1_4_13 | _NULLABLE_SINCE_1_4_13,
     "1.2.1": _ADDED_IN_1_4_13 | _NULLABLE_SINCE_1_4_13,
     "1.1.1": _ADDED_IN_1_4_13 | _NULLABLE_SINCE_1_4_13,
@@ -56,11 +60,11 @@ def check_client_frame(obj: Any, *, closed: bool = True) -> None:
     shapes = _shapes(NEWEST, closed)
     shape = _envelope(obj, shapes, "client frame")
     if shape == "request":
-        _check_call(obj, shapes, msp.METHODS.get(obj["method"]), closed)
+        _check_call(obj, shapes, METHODS.get(obj["method"]), closed)
     elif shape == "notification":
         assert "emittedAtMs" not in obj, f"{obj['method']}: only a host says emittedAtMs"
         assert not closed or obj["method"] in CLIENT_NOTIFICATIONS, f"{obj['method']}: not a client's notification"
-        _check_call(obj, shapes, msp.NOTIFICATIONS.get(obj["method"]), closed)
+        _check_call(obj, shapes, NOTIFICATIONS.get(obj["method"]), closed)
     elif shape == "error":
         _check_error(obj, shapes, "receipt")
     else:
@@ -83,7 +87,7 @@ def check_server_frame(obj: Any, request_method: str | None, *, profile: str = N
         assert params or not closed, f"{obj['method']}: no such server request"
         _check_call(obj, shapes, {"params": params} if params else None, closed)
     elif shape == "notification":
-        _check_call(obj, shapes, msp.NOTIFICATIONS.get(obj["method"]), closed)
+        _check_call(obj, shapes, NOTIFICATIONS.get(obj["method"]), closed)
         assert obj["method"] not in CLIENT_NOTIFICATIONS, f"{obj['method']}: only a client sends it"
     elif shape == "error":
         assert obj["id"] is not None or obj["error"]["code"] in (-32700, -32600), "a null id is for unreadable lines"
@@ -148,6 +152,10 @@ def _envelope(obj: Any, shapes: Shapes, where: str) -> Literal["request", "notif
     return "error"
 
 
+def _type(name: str) -> Any:
+    return getattr(msp, name, None) or getattr(removed_types, name)
+
+
 def _check_call(obj: dict[str, Any], shapes: Shapes, spec: Any, closed: bool) -> None:
     method = obj["method"]
     if spec is None:
@@ -155,15 +163,15 @@ def _check_call(obj: dict[str, Any], shapes: Shapes, spec: Any, closed: bool) ->
     elif spec["params"] is None:
         assert "params" not in obj, f"{method}: takes no params"
     else:
-        shapes.check(obj.get("params", {}), getattr(msp, spec["params"]), f"{method} params")
+        shapes.check(obj.get("params", {}), _type(spec["params"]), f"{method} params")
 
 
 def _check_result(result: Any, method: str, shapes: Shapes, closed: bool) -> None:
-    spec = msp.METHODS.get(method)
+    spec = METHODS.get(method)
     if spec is None:
         assert not closed, f"{method}: a result of a method that is not declared"
         return
-    shapes.check(result, getattr(msp, spec["result"] or "RequestReceipt"), f"{method} result")
+    shapes.check(result, _type(spec["result"] or "RequestReceipt"), f"{method} result")
     if method == "view/page":
         for at, event in enumerate(result["events"]):
             _check_event(event, f"{method} result.events[{at}]", shapes, closed)
@@ -171,12 +179,12 @@ def _check_result(result: Any, method: str, shapes: Shapes, closed: bool) -> Non
 
 def _check_event(event: dict[str, Any], path: str, shapes: Shapes, closed: bool) -> None:
     """A page holds durable notifications without their envelope (`msp.md §11.2`)."""
-    spec = msp.NOTIFICATIONS.get(event["method"])
+    spec = NOTIFICATIONS.get(event["method"])
     if spec is None:
         assert not closed, f"{path}: no such notification as {event['method']}"
         return
     assert spec["params"] is not None, f"{path}: {event['method']} is no event"
-    shapes.check(event["params"], getattr(msp, spec["params"]), f"{path} {event['method']} params")
+    shapes.check(event["params"], _type(spec["params"]), f"{path} {event['method']} params")
 
 
 def _check_error(obj: dict[str, Any], shapes: Shapes, where: str) -> None:

@@ -72,6 +72,8 @@ def _load(host: Host, session_id: str) -> Session:
     session = open_session(host, facts, stored.view, head)
     session.subscribed = False
     session.outputs, session.commands, session.prompts = stored.outputs, stored.commands, stored.prompts
+    if stored.roots is not None:
+        session.roots = stored.roots
     session.note("resumed", ids.timestamp())
     settle_what_was_cut_off(host, session)
     return session

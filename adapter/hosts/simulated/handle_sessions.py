@@ -11,6 +11,7 @@ from adapter.hosts.simulated.errors import invalid, refusal, rejected
 from adapter.hosts.simulated.journal import Journal
 from adapter.hosts.simulated.params import APPROVAL_MODES, optional_text, table, word
 from adapter.hosts.simulated.profiles import NEWEST
+from adapter.hosts.simulated.roots import asked_roots
 from adapter.hosts.simulated.session import Session, row
 from adapter.hosts.simulated.store import is_plain
 from adapter.hosts.simulated.view import Json, View
@@ -64,6 +65,7 @@ def start(host: Host, params: Json) -> Json:
     hold(host, session_id)
     session = open_session(host, facts, View())
     session.note("session", facts)
+    host.deletions.own.add(session_id)
     keep_row(host, session)
     shown = session_row(host, session)
     host.broadcast("session/started", {"session": shown})
@@ -81,7 +83,7 @@ def new_facts(host: Host, session_id: str, params: Json) -> Json:
         "sessionId": session_id,
         "path": "" if path is None else str(path),
         "createdAt": ids.timestamp(),
-        "workspaceRoot": workspace(host, params),
+        **workspace(host, params),
         "forkedFrom": None,
         "createdByClient": host.client,
         "kind": "root",
@@ -94,25 +96,17 @@ def new_facts(host: Host, session_id: str, params: Json) -> Json:
     }
 
 
-def workspace(host: Host, params: Json) -> str | None:
-    """The first workspace root of the request.
+def workspace(host: Host, params: Json) -> Json:
+    """Where the session is to work: `workspaceRoot` and `workspaceRoots`.
 
     Raises:
         RpcError: a root that is not absolute, or roots that do not agree.
     """
     root = optional_text(params, "workspaceRoot")
-    roots = params.get("workspaceRoots")
-    if "workspaceRoots" in params and "workspaceRoots" not in host.profile.withheld.get("start", ()):
-        if type(roots) is not list or not roots or any(type(path) is not str for path in roots):
-            raise invalid("workspaceRoots", "a list of paths is required")
-        if len(set(roots)) != len(roots) or any(not Path(path).is_dir() for path in roots):
-            raise invalid("workspaceRoots", "they must be different directories that exist")
-        if root is not None and root != roots[0]:
-            raise invalid("workspaceRoots", "the first must be workspaceRoot")
-        root = roots[0]
     if root is not None and not Path(root).is_absolute():
         raise invalid("workspaceRoot", "an absolute path is required")
-    return root
+    roots = asked_roots(host.profile, params, root) or ([] if root is None else [root])
+    return {"workspaceRoot": roots[0] if roots else None, "workspaceRoots": roots}
 
 
 def check_config(host: Host, params: Json) -> None:

@@ -11,6 +11,7 @@ from adapter.hosts.simulated.catalog import SKILLS
 from adapter.hosts.simulated.errors import invalid, refusal, rejected
 from adapter.hosts.simulated.ledger import backpressured
 from adapter.hosts.simulated.params import flag, optional_text, rows, text, word
+from adapter.hosts.simulated.roots import asked_roots
 from adapter.hosts.simulated.session import Session
 from adapter.hosts.simulated.turns import INTERRUPTED, Driver, launch, show_prompt
 from adapter.hosts.simulated.view import Json
@@ -30,6 +31,11 @@ def start(host: Host, params: Json) -> Json:
     mode = word(params, "ifBusy", ("queue", "steer", "replace"), "queue")
     if "reasoningEffort" in params:
         word(params, "reasoningEffort", host.profile.efforts)
+    roots = asked_roots(host.profile, params, session.facts["workspaceRoot"])
+    if roots is not None:
+        if mode == "steer":
+            raise invalid("workspaceRoots", "a turn that runs keeps its folders")
+        prompt["roots"] = roots
     prompt |= {"turnId": command_id, "commandId": command_id}
     running = session.running
     if running is not None and mode == "steer":

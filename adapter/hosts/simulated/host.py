@@ -11,6 +11,7 @@ from typing import Final
 import orjson
 
 from adapter.hosts.simulated import (
+    handle_delete,
     handle_loading,
     handle_reads,
     handle_sessions,
@@ -46,7 +47,9 @@ PROTECTED: Final = frozenset({"approval/resolved", "userInput/settled", "view/ga
 CAPABILITY_OF: Final = {"session/userShell": "userShell", "feedback/submit": "feedback"}
 """Methods that need a grant."""
 
-NEEDS_HISTORY: Final = frozenset({"session/resume", "session/read", "session/fork", "session/rename", "view/page"})
+NEEDS_HISTORY: Final = frozenset(
+    {"session/resume", "session/read", "session/fork", "session/rename", "session/delete", "view/page"}
+)
 """What a host that keeps nothing does not offer."""
 
 Handler = Callable[["Host", Json], Json]
@@ -68,6 +71,7 @@ class Host:
         self.store = Store(None if options.no_session_log else options.data_dir)
         self.ledger = Ledger(self.store)
         self.sessions: dict[str, Session] = {}
+        self.deletions = handle_delete.Deletions()
         self.client: Json = {}
         self.granted: frozenset[str] = frozenset()
         self.dialogs = True
@@ -327,6 +331,7 @@ QUERIES: Final = frozenset(
 HANDLERS: Final[dict[str, Handler]] = {
     **handle_sessions.HANDLERS,
     **handle_loading.HANDLERS,
+    **handle_delete.HANDLERS,
     **handle_reads.HANDLERS,
     **handle_turns.HANDLERS,
     **handle_settings.HANDLERS,

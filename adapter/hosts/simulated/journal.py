@@ -2,8 +2,8 @@
 
 A record is an object with one member, named after what it is: `session` (the session's facts at its start), `event`
 (`[number, method, params]`), `intake`, `outcome` and `withdrawn` (a command that came in, how it ended, that it was
-not admitted after all), `output` (what a stored output holds), `prompt` (a turn that was admitted), `end` (the last
-cursor number a closing host gave out).
+not admitted after all), `output` (what a stored output holds), `prompt` (a turn that was admitted), `roots` (the
+folders a turn put in force), `end` (the last cursor number a closing host gave out).
 
 Each record is one `write`, so a killed host loses nothing it told anybody; a half-written last line is ignored.
 """

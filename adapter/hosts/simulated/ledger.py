@@ -23,7 +23,9 @@ Json = dict[str, Any]
 WITHOUT_SESSION: Final = frozenset({"session/start", "session/fork", "session/sideChat"})
 """Commands that make a session: their outcome is kept beside the sessions, not in one."""
 
-THIS_LIFE_ONLY: Final = frozenset({"session/resume", "session/leave", "turn/interrupt", "turn/cancel", "task/stop"})
+THIS_LIFE_ONLY: Final = frozenset(
+    {"session/resume", "session/leave", "session/delete", "turn/interrupt", "turn/cancel", "task/stop"}
+)
 """Commands that are remembered as long as the host lives."""
 
 NOT_TAKEN_IN: Final = frozenset(

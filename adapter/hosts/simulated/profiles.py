@@ -30,7 +30,8 @@ class Profile(msgspec.Struct, frozen=True):
     """The `type`s of input parts it takes."""
     withheld: dict[str, frozenset[str]]
     """Members newer than the version, by what they are a member of: `initialize`, `session`, `item`, `start`,
-    `history`, `snapshot`, `cumulative`, `session/list` and the methods of notifications."""
+    `history`, `snapshot`, `cumulative`, `session/list` and the methods of notifications; under `turnError` the error
+    kinds it has no word for."""
     live_request: bool = True
     """Whether a live approval also comes as the request `approval/request`."""
     stage_request: bool = True
@@ -63,6 +64,7 @@ _METHODS_1_3: Final = _METHODS_1_2 | _names(
     """usage/read skill/list goal/set goal/edit goal/pause goal/resume goal/clear task/background task/stop
     task/stopAll workflow/childControl"""
 )
+_METHODS_1_4_2: Final = _METHODS_1_3 | _names("feedback/submit session/delete")
 _METHODS_1_4: Final = _METHODS_1_3 | _names(
     """session/leave session/sideChat userInput/interrupt task/list workflow/pause workflow/resume hook/list
     plugin/list recap/request recap/cancel feedback/submit"""
@@ -79,6 +81,7 @@ _NOTIFICATIONS_1_3: Final = _NOTIFICATIONS_1_2 | _names(
     """session/modelRouteUnserved session/statusChanged session/listChanged session/viewHealthChanged skill/changed
     usage/changed"""
 )
+_NOTIFICATIONS_1_4_2: Final = _NOTIFICATIONS_1_3 | _names("session/started session/closed session/deleteCompleted")
 _NOTIFICATIONS_1_4: Final = _NOTIFICATIONS_1_3 | _names(
     """session/started session/closed session/leaveCompleted approval/reviewing turn/modelRetryScheduled
     turn/foregroundCompleted recap/completed"""
@@ -91,7 +94,7 @@ _KINDS_1_4: Final = _KINDS_1_0 | _names(
     "hookRun sideChat webSearch monitorFeed damagedRange scheduledFire backgroundTerminalCompletion overdueNotice"
 )
 
-_WITHHELD_1_3: Final[dict[str, frozenset[str]]] = {
+_WITHHELD_1_4_2: Final[dict[str, frozenset[str]]] = {
     "initialize": _names("sandboxAvailability sandboxUnavailableReason"),
     "session": _names("kind parentSessionId createdByClient nameOrigin generatedName sideFrom"),
     "item": _names(
@@ -99,15 +102,21 @@ _WITHHELD_1_3: Final[dict[str, frozenset[str]]] = {
         finalSummary childPromptRefs statusLine statusPhase statusStep statusProgress statusHealth statusAttempt
         statusChildren replayHint terminalRowAfterItemId workId"""
     ),
-    "start": _names("permissionProfile recoveryMode workspaceRoots"),
+    "start": _names("permissionProfile recoveryMode"),
     "history": _names("lastTurn blockedPrompt queuedInputs recoveryObservation checkpointBoundary"),
-    "session/list": _names("appliedFilter"),
+    "session/nameChanged": _names("nameOrigin generatedName"),
     "approval/resolved": _names("decidedAt"),
     "userInput/settled": _names("decidedAt"),
     "turn/retracted": _names("outcome"),
     "turn/retryScheduled": _names("errorKind httpStatus system"),
-    "cumulative": _names("cacheReadTokens cacheWriteTokens cost"),
     "turnRef": _names("displayText truncated"),
+    "turnError": _names("mcpLinkError"),
+}
+_WITHHELD_1_3: Final = {
+    **_WITHHELD_1_4_2,
+    "start": _WITHHELD_1_4_2["start"] | _names("workspaceRoots"),
+    "session/list": _names("appliedFilter"),
+    "cumulative": _names("cacheReadTokens cacheWriteTokens cost"),
     "model": _names("reasoningEffortVariants defaultReasoningEffort"),
 }
 _WITHHELD_1_2: Final = {
@@ -120,6 +129,7 @@ _WITHHELD_1_0: Final = {
     "item": _WITHHELD_1_3["item"] | _names("patchRef patchSummary"),
     "snapshot": _names("name reasoningEffort"),
     "start": _WITHHELD_1_3["start"] | _names("config"),
+    "turnError": _WITHHELD_1_3["turnError"] | _names("authRequired"),
 }
 
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra")
@@ -184,6 +194,18 @@ PROFILES: Final[dict[str, Profile]] = {
             withheld=_WITHHELD_1_3,
             live_request=False,
             stage_request=False,
+        ),
+        Profile(
+            version="1.4.2",
+            build="1.4.2-R4684.1",
+            fingerprint="sha256:61afea3112e0906e9dc3a536144278a74cb4b36fc6e20901a91d4432ba3568e2",
+            methods=_METHODS_1_4_2,
+            notifications=_NOTIFICATIONS_1_4_2,
+            capabilities=_names("userShell sessionMcp sessionListStream feedback"),
+            kinds=_KINDS_1_0,
+            efforts=_EFFORTS,
+            parts=_names("text image skill"),
+            withheld=_WITHHELD_1_4_2,
         ),
         Profile(
             version="1.4.13",

@@ -14,6 +14,7 @@
 | `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
 | `todo` | the plan changes three times |
 | `branch [NAME]` | the workspace is on another branch, or on none |
+| `roots` | an answer with the folders in force, one a line |
 | `shell N` | a shell tool with N bytes of output: the visible text is bounded, the rest is a stored output |
 | `shell binary N` | the same with bytes that are no text |
 | `shell N WORD...` | the output has that availability; each further word is told by a later revision |
@@ -131,6 +132,10 @@ def _branch(turn: Turn) -> Script:
     yield from say(turn, "Another branch, the same code ✓")
 
 
+def _roots(turn: Turn) -> Script:
+    yield from say(turn, "\n".join(turn.roots) or "no folders")
+
+
 def _fail(turn: Turn) -> Script:
     kind = turn.words[1] if len(turn.words) > 1 else "modelError"
     message = turn.item("agentMessage", text="")
@@ -194,6 +199,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "slow": _slow,
     "quiet": _quiet,
     "branch": _branch,
+    "roots": _roots,
     "fail": _fail,
     "history": _history,
     "retry": _retry,

@@ -41,6 +41,8 @@ class Session:
         self.view = view
         self.head = head
         self.subscribed = False
+        self.roots: list[str] = list(facts.get("workspaceRoots", ()))
+        """The folders it works in now; a turn may replace them."""
         self.outputs: dict[str, Json] = {}
         self.commands: dict[str, Json] = {}
         self.prompts: dict[str, Json] = {}

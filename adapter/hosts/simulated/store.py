@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,7 @@ class Stored:
         self.outputs: dict[str, dict[str, Any]] = {}
         self.commands: dict[str, dict[str, Any]] = {}
         self.prompts: dict[str, dict[str, Any]] = {}
+        self.roots: list[str] | None = None
         self.end: int | None = None
         for kind, value in records(path):
             self._take(kind, value)
@@ -47,6 +49,8 @@ class Stored:
         elif kind == "prompt":
             self.prompts[value["turnId"]] = value
             self.view.queued[value["turnId"]] = {"turnId": value["turnId"], "commandId": value["commandId"]}
+        elif kind == "roots":
+            self.roots = value
         elif kind in ("intake", "outcome"):
             self.commands.setdefault(value["commandId"], {}).update(value)
         elif kind == "withdrawn":
@@ -135,6 +139,11 @@ class Store:
         """Give the lease back."""
         if self.root is not None:
             (self.root / "sessions" / session_id / "lease").unlink(missing_ok=True)
+
+    def delete(self, session_id: str) -> None:
+        """Remove everything that is kept of a session."""
+        if self.root is not None and is_plain(session_id):
+            shutil.rmtree(self.root / "sessions" / session_id, ignore_errors=True)
 
     def write_row(self, row: dict[str, Any]) -> None:
         """Keep a session's row."""

@@ -24,6 +24,7 @@ class Turn:
         self.skill: str | None = prompt.get("skill")
         self.session_id = session.id
         self.workspace: str = session.facts["workspaceRoot"] or "/"
+        self.roots: list[str] = session.roots
         self.can_write = not host.options.disable_write
         self.can_run = not host.options.disable_shell
         self.profile = host.profile

@@ -21,6 +21,9 @@ SLICE_STEPS: Final = 500
 SLICE_DELTAS: Final = 2000
 """Deltas of a burst that are encoded and written in one go."""
 
+USD_PER_TOKEN: Final = 0.000_01
+"""What a token is said to cost; nothing is charged for it."""
+
 INTERRUPTED: Final = "interrupted by the client"
 
 
@@ -221,6 +224,9 @@ def _why(draft: Draft, reason: str) -> str | None:
 def launch(host: Host, session: Session, turn_id: str, queued: bool = False) -> None:
     """Start a turn that was admitted; `queued` if it had to wait for that."""
     prompt = session.prompts[turn_id]
+    if "roots" in prompt:
+        session.roots = prompt["roots"]
+        session.note("roots", session.roots)
     turn = Turn(prompt, session, host)
     if queued and turn.words[:2] == ["fail", "launchError"]:
         return _fail_to_launch(host, session, turn)
@@ -282,6 +288,7 @@ def _report_usage(session: Session, turn: Turn) -> None:
         "cacheReadTokens": before["cacheReadTokens"],
         "cacheWriteTokens": before["cacheWriteTokens"],
     }
+    cumulative["cost"] = {"usd": round(cumulative["totalTokens"] * USD_PER_TOKEN, 6), "partial": False}
     params = {
         "turnId": turn.id,
         "modelId": (session.view.model or session.facts["model"])["modelId"],
