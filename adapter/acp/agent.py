@@ -7,17 +7,15 @@ its place in its session, a cancel hits the prompts that came before it. The res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, cast
 
 import anyio
+import msgspec
 
 from adapter.acp import errors, params
 from adapter.acp.capabilities import AgentCapabilities
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Work
-
-P = TypeVar("P")
 
 Begin = Callable[[Call], Work]
 
@@ -28,6 +26,9 @@ class AgentProtocol(Protocol):
     The awaited value is the result of the request; an `RpcError` refuses it. `call` is the request itself: a method
     that must end in its own way when the client takes the request back sets `call.on_cancel`.
     """
+
+    capabilities: AgentCapabilities
+    """What it advertises; settled when `initialize` returns."""
 
     async def initialize(self, asked: params.Initialize, call: Call, /) -> Params: ...
 
@@ -51,6 +52,8 @@ class OptionalMethods(Protocol):
 
     async def list_sessions(self, asked: params.ListSessions, call: Call, /) -> Params: ...
 
+    async def fork_session(self, asked: params.ForkSession, call: Call, /) -> Params: ...
+
     async def close_session(self, asked: params.CloseSession, call: Call, /) -> Params: ...
 
     async def delete_session(self, asked: params.DeleteSession, call: Call, /) -> Params: ...
@@ -65,15 +68,13 @@ class OptionalMethods(Protocol):
 class AgentDispatcher:
     """The handler of the client's peer (`adapter.wire.peer.Handler`).
 
-    `capabilities` decides which optional methods exist; `extensions` adds methods of our own, which check their
-    params themselves.
+    The agent's capabilities decide which optional methods exist; `extensions` adds methods of our own, which check
+    their params themselves.
     """
 
-    def __init__(
-        self, agent: AgentProtocol, capabilities: AgentCapabilities, extensions: Mapping[str, Begin] | None = None
-    ) -> None:
+    def __init__(self, agent: AgentProtocol, extensions: Mapping[str, Begin] | None = None) -> None:
         self._agent = agent
-        self._methods = {**_method_table(agent, capabilities), **(extensions or {})}
+        self._extensions = extensions or {}
         self._initialized = False
         self._initializing: anyio.Event | None = None
 
@@ -104,10 +105,15 @@ class AgentDispatcher:
             # A notification by the protocol; a client that sends it as a request wants the same.
             self._cancel(call.params)
             return _nothing()
-        begin = self._methods.get(call.method)
-        if begin is None:
+        extension = self._extensions.get(call.method)
+        if extension is not None:
+            return extension(call)
+        ours = self._agent.capabilities
+        method = _METHODS.get(call.method)
+        if method is None or not (method.capability is None or getattr(ours, method.capability)):
             raise errors.method_not_found(call.method)
-        return begin(call)
+        run = getattr(self._agent, method.run)
+        return cast("Work", run(method.read(call.params, ours), call))
 
     async def _begin_after(self, initializing: anyio.Event, call: Call) -> Params:
         await initializing.wait()
@@ -140,39 +146,30 @@ async def _nothing() -> Params:
     return {}
 
 
-def _method_table(agent: AgentProtocol, ours: AgentCapabilities) -> dict[str, Begin]:
-    """The methods that exist; an optional one exactly if its capability says so.
+class _Method(msgspec.Struct, frozen=True):
+    """How a method is read and run: the reader of its params, the agent's method, and the capability it belongs to."""
 
-    Raises:
-        AttributeError: the agent lacks a method that its capabilities promise.
-    """
-    table: dict[str, Begin] = {
-        "authenticate": _checked(params.read_authenticate, agent.authenticate),
-        "session/new": _checked(partial(params.read_new_session, ours=ours), agent.new_session),
-        "session/prompt": _checked(partial(params.read_prompt_request, ours=ours), agent.admit_prompt),
-    }
-    optional = cast("OptionalMethods", agent)
-    if ours.load_session:
-        table["session/load"] = _checked(partial(params.read_stored_session, ours=ours), optional.load_session)
-    if ours.resume_session:
-        table["session/resume"] = _checked(partial(params.read_stored_session, ours=ours), optional.resume_session)
-    if ours.list_sessions:
-        table["session/list"] = _checked(params.read_list_sessions, optional.list_sessions)
-    if ours.close_session:
-        table["session/close"] = _checked(params.read_close_session, optional.close_session)
-    if ours.delete_session:
-        table["session/delete"] = _checked(params.read_delete_session, optional.delete_session)
-    if ours.modes:
-        table["session/set_mode"] = _checked(params.read_set_mode, optional.set_mode)
-    if ours.config_options:
-        table["session/set_config_option"] = _checked(params.read_set_config_option, optional.set_config_option)
-    if ours.logout:
-        table["logout"] = _checked(params.read_logout, optional.logout)
-    return table
+    read: Callable[[Params, AgentCapabilities], Any]
+    run: str
+    capability: str | None = None
 
 
-def _checked(read: Callable[[Params], P], run: Callable[[P, Call], Work]) -> Begin:
-    def begin(call: Call) -> Work:
-        return run(read(call.params), call)
+def _plain(read: Callable[[Params], Any]) -> Callable[[Params, AgentCapabilities], Any]:
+    """A reader of params that do not depend on what was advertised."""
+    return lambda members, _ours: read(members)
 
-    return begin
+
+_METHODS: Final[dict[str, _Method]] = {
+    "authenticate": _Method(_plain(params.read_authenticate), "authenticate"),
+    "session/new": _Method(params.read_new_session, "new_session"),
+    "session/prompt": _Method(params.read_prompt_request, "admit_prompt"),
+    "session/load": _Method(params.read_stored_session, "load_session", "load_session"),
+    "session/resume": _Method(params.read_stored_session, "resume_session", "resume_session"),
+    "session/fork": _Method(params.read_fork_session, "fork_session", "fork_session"),
+    "session/list": _Method(_plain(params.read_list_sessions), "list_sessions", "list_sessions"),
+    "session/close": _Method(_plain(params.read_close_session), "close_session", "close_session"),
+    "session/delete": _Method(_plain(params.read_delete_session), "delete_session", "delete_session"),
+    "session/set_mode": _Method(_plain(params.read_set_mode), "set_mode", "modes"),
+    "session/set_config_option": _Method(_plain(params.read_set_config_option), "set_config_option", "config_options"),
+    "logout": _Method(_plain(params.read_logout), "logout", "logout"),
+}

@@ -9,9 +9,11 @@ import msgspec
 from adapter.acp.text import one_line
 
 STORED_OUTPUT = "muse/output"
-"""The key of the stored-output extension in `_meta`, on both sides."""
+STEERING = "muse/steering"
+ASYNC_TASKS = "muse/asyncTasks"
+"""The keys of our extensions in `_meta`, on both sides (`peers.md §2`)."""
 
-STORED_OUTPUT_VERSION = 1
+EXTENSION_VERSION = 1
 
 CLIENT_NAME_LENGTH = 100
 
@@ -33,6 +35,12 @@ class ClientCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     """It shows output of commands that run on our side, by `_meta.terminal_output`."""
     stored_output: bool = False
     """It asked for the `muse/output` extension."""
+    steering: bool = False
+    """It asked for the `muse/steering` extension."""
+    session_steering: bool = False
+    """It asked for steering under its other name, `steering`."""
+    async_tasks: bool = False
+    """It asked for the `muse/asyncTasks` extension."""
     client_name: str = "unknown client"
     client_version: str = "unknown version"
 
@@ -45,7 +53,7 @@ def read_client(params: dict[str, Any]) -> ClientCapabilities:
     session = _object(offered, "session")
     meta = _object(offered, "_meta")
     info = _object(params, "clientInfo")
-    version = meta.get(STORED_OUTPUT)
+    steering = meta.get("steering")
     return ClientCapabilities(
         read_text_file=fs.get("readTextFile") is True,
         write_text_file=fs.get("writeTextFile") is True,
@@ -57,8 +65,10 @@ def read_client(params: dict[str, Any]) -> ClientCapabilities:
         notices=_marked(session, "notices"),
         compaction=_marked(session, "compaction"),
         terminal_output=meta.get("terminal_output") is True,
-        # True and 1.0 equal 1 in Python and are not 1 on the wire.
-        stored_output=type(version) is int and version == STORED_OUTPUT_VERSION,
+        stored_output=_asked(meta, STORED_OUTPUT),
+        steering=_asked(meta, STEERING),
+        session_steering=steering is True or (type(steering) is dict and steering.get("supported") is True),
+        async_tasks=_asked(meta, ASYNC_TASKS),
         client_name=_label(info, "name") or "unknown client",
         client_version=_label(info, "version") or "unknown version",
     )
@@ -71,6 +81,13 @@ def _object(members: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _marked(members: dict[str, Any], name: str) -> bool:
     return type(members.get(name)) is dict
+
+
+def _asked(meta: dict[str, Any], name: str) -> bool:
+    """Whether the client speaks our version of an extension; True and 1.0 equal 1 in Python and are not 1 on the
+    wire."""
+    version = meta.get(name)
+    return type(version) is int and version == EXTENSION_VERSION
 
 
 def _label(members: dict[str, Any], name: str) -> str | None:
@@ -96,6 +113,7 @@ class AgentCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     load_session: bool = False
     list_sessions: bool = False
     resume_session: bool = False
+    fork_session: bool = False
     close_session: bool = False
     delete_session: bool = False
     additional_directories: bool = False
@@ -110,6 +128,7 @@ class AgentCapabilities(msgspec.Struct, frozen=True, kw_only=True):
         session = {
             "list": self.list_sessions,
             "resume": self.resume_session,
+            "fork": self.fork_session,
             "close": self.close_session,
             "delete": self.delete_session,
             "additionalDirectories": self.additional_directories,

@@ -20,6 +20,9 @@ from adapter.wire.envelope import Params, RpcError
 
 MAX_PROTOCOL_VERSION = 65535
 
+FORK = "muse/fork"
+"""The key of a cut point in `_meta` of `session/fork`."""
+
 
 class Initialize(msgspec.Struct, frozen=True):
     """The newest version the client speaks, and what it can do."""
@@ -55,6 +58,12 @@ class StoredSession(msgspec.Struct, frozen=True):
     mcp_servers: tuple[McpServer, ...] = ()
     additional_directories: tuple[str, ...] = ()
     trace: TraceContext | None = None
+
+
+class ForkSession(StoredSession, frozen=True):
+    """A copy of a stored session, as a new one; up to `last_turn_id`, or all of it."""
+
+    last_turn_id: str | None = None
 
 
 class ListSessions(msgspec.Struct, frozen=True):
@@ -147,6 +156,20 @@ def read_stored_session(params: Params, ours: AgentCapabilities) -> StoredSessio
         additional_directories=_additional_directories(fields, ours),
         trace=read_trace(params),
     )
+
+
+def read_fork_session(params: Params, ours: AgentCapabilities) -> ForkSession:
+    """The params of `session/fork`; where to cut stands in `_meta["muse/fork"].lastTurnId` (`peers.md §2`).
+
+    Raises:
+        RpcError: -32602; also for a cut point that cannot be read: a full copy would not be what was asked for.
+    """
+    stored = read_stored_session(params, ours)
+    fields = Fields(params)
+    last_turn_id = None
+    if type(fields.value("_meta")) is dict and (meta := fields.object("_meta")).has(FORK):
+        last_turn_id = meta.object(FORK).id("lastTurnId")
+    return ForkSession(**msgspec.structs.asdict(stored), last_turn_id=last_turn_id)
 
 
 def read_list_sessions(params: Params) -> ListSessions:

@@ -17,6 +17,7 @@ from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
+from adapter.bridge.terms import Terms
 from adapter.msp.errors import HostGone
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -37,14 +38,13 @@ STOP_GRACE: Final = 1.0
 class MuseAgent:
     """One client's agent (`adapter.acp.agent.AgentProtocol`)."""
 
-    capabilities: Final = AgentCapabilities(load_session=True, resume_session=True, close_session=True)
-
     def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
+        self.capabilities = AgentCapabilities(load_session=True, resume_session=True, close_session=True)
         self._version = version
         self._choice = choice
         self._cache = cache
         self._background = background
-        self._settled_output = False
+        self._settled = False
 
     def connect(self, peer: Peer) -> None:
         """Whom to speak to; once, before the first request."""
@@ -67,11 +67,11 @@ class MuseAgent:
         """Answered without waiting for any host; the first one starts meanwhile (`acp.md §2`)."""
         log.info("client: %s %s", asked.client.client_name, asked.client.client_version)
         self._hosts.begin()
-        if not self._settled_output:
+        if not self._settled:
             # Once: what was settled holds for the connection, also if the client initializes again.
             self.reader.negotiation = await negotiate(asked.client.stored_output, self._choice, self._cache)
-            self._sessions.output_offered = self.reader.negotiation.offered
-            self._settled_output = True
+            self._sessions.terms = Terms(client=asked.client, output_offered=self.reader.negotiation.offered)
+            self._settled = True
         meta = self.reader.negotiation.meta()
         result: Params = {
             "protocolVersion": PROTOCOL_VERSION,
@@ -107,7 +107,7 @@ class MuseAgent:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
         conversation = await self._sessions.open_stored(asked, replay=False)
         # It begins when this has been answered, since nothing is waited for until then.
-        self._background.start(partial(conversation.go_on, restore=self._sessions.output_offered))
+        self._background.start(partial(conversation.go_on, restore=self._sessions.terms.output_offered))
         return {}
 
     async def close_session(self, asked: params.CloseSession, call: Call) -> Params:

@@ -1,25 +1,23 @@
-"""One conversation: an ACP session and the MSP session behind it, prompts in line, and one running turn."""
+"""One conversation: an ACP session and the MSP session behind it. Here is only who is told of what; what is done about
+it stands in the parts."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-import anyio
-
-from adapter.acp import errors
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
+from adapter.bridge.attachment import Attachment
 from adapter.bridge.card_style import CardStyle
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.outcomes import client_error, without_secrets
 from adapter.bridge.projection import Projection
-from adapter.bridge.prompt_input import input_parts
-from adapter.bridge.prompt_run import PromptRun
+from adapter.bridge.prompts import CANCEL_GRACE, Prompts
 from adapter.bridge.stored_output.scan import HandleScan, MalformedPage
 from adapter.bridge.stored_output.walk import walk
+from adapter.bridge.terms import Terms
 from adapter.msp.changes import (
     ApprovalOpened,
     ApprovalResolved,
@@ -39,14 +37,9 @@ from adapter.wire.peer import Call, Peer, Work
 
 log = logging.getLogger("adapter.bridge")
 
-CANCEL_GRACE: Final = 5.0
-"""Seconds a host has to end a turn the user has stopped; then the prompt is answered without it (`fault-cases.md
-G5`)."""
-
 
 class Conversation:
-    """Prompts of one session run one after the other, each answered once; a cancel reaches those that are there when
-    it is read."""
+    """`terms` is what the client can do; `config` what its MCP servers are to a host."""
 
     def __init__(
         self,
@@ -56,27 +49,31 @@ class Conversation:
         peer: Peer,
         background: Background,
         config: Params,
+        terms: Terms | None = None,
     ) -> None:
         self.session_id = style.session_id
         self.workspace = style.workspace
-        self._hosts = hosts
+        self.terms = terms or Terms()
         self._peer = peer
-        self._background = background
-        self._config = config
-        """What a host is told of the client's MCP servers when it opens the session, each host anew."""
-        self._watching = anyio.CancelScope()
         self._projection = Projection(style, peer)
         self._session = Session(host, style.session_id, self._changed, background)
-        self._dialogs = Dialogs(peer, self._session, self._projection, background, self.cancel, self._is_stopped)
-        self._runs: list[PromptRun] = []
-        self._line = anyio.Lock()
-        self._given_up = False
+        self._attachment = Attachment(self._session, hosts, background, config, self._receive, self._host_gone)
+        self._prompts = Prompts(
+            self._session,
+            self._attachment,
+            self._projection,
+            background,
+            lambda turn_ids: self._dialogs.withdraw_turns(turn_ids),
+        )
+        self._dialogs = Dialogs(
+            peer, self._session, self._projection, background, self.cancel, self._prompts.is_stopped
+        )
         self._retired = False
         self._held: list[tuple[str, Params]] | None = None
         """Events that wait for `go_on`; None if they do not have to."""
         self._on_change: dict[type, Callable[[Any], None]] = {
-            TurnStarted: lambda change: self._name_run(change.command_id, change.turn_id),
-            TurnEnded: self._turn_ended,
+            TurnStarted: lambda change: self._prompts.name_run(change.command_id, change.turn_id),
+            TurnEnded: self._prompts.turn_ended,
             ItemChanged: self._item_changed,
             ApprovalOpened: lambda change: self._dialogs.ask(change.params),
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
@@ -84,11 +81,15 @@ class Conversation:
             InputOpened: lambda change: self._dialogs.decline_input(change.params),
         }
 
+    # -- its life
+
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
-        self._session.host.listen(self.session_id, self._receive)
-        self._watching = anyio.CancelScope()
-        self._background.start(self._watch_host, self._session.host, self._watching)
+        self._attachment.listen()
+
+    def unlisten(self) -> None:
+        """Take in nothing more, and leave nothing behind that waits for the host."""
+        self._attachment.unlisten()
 
     def hold(self) -> None:
         """Let events wait for `go_on`: nothing may be shown of the session before the client has its answer."""
@@ -101,17 +102,6 @@ class Conversation:
             self._session.receive(*event)
         if restore:
             await self._restore_handles()
-
-    def _receive(self, method: str, params: Params) -> None:
-        if self._held is None:
-            self._session.receive(method, params)
-        else:
-            self._held.append((method, params))
-
-    def unlisten(self) -> None:
-        """Take in nothing more, and leave nothing behind that waits for the host."""
-        self._session.host.unlisten(self.session_id)
-        self._watching.cancel()
 
     def retire(self) -> None:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
@@ -157,8 +147,7 @@ class Conversation:
     async def close(self) -> None:
         """Stop what runs, answer it, and let the host forget the session; it stays stored."""
         self.cancel()
-        while self._runs:
-            await self._runs[0].answered.wait()
+        await self._prompts.all_answered()
         self.retire()
         self.unlisten()
         await self.leave()
@@ -167,122 +156,28 @@ class Conversation:
         """Let the host forget the session; it stays stored."""
         await self._session.leave()
 
+    # -- prompts
+
     @property
     def is_busy(self) -> bool:
         """Whether a prompt is waiting or being answered."""
-        return bool(self._runs)
-
-    # -- prompts
+        return self._prompts.is_busy
 
     def admit(self, blocks: tuple[Block, ...], trace: TraceContext | None, call: Call) -> Work:
         """Put a prompt in line; called in arrival order, so that a later cancel includes it."""
-        run = PromptRun()
-        self._runs.append(run)
-        call.on_cancel = lambda: self._cancel_run(run)
-        return self._answer(run, blocks, trace)
+        return self._prompts.admit(blocks, trace, call)
 
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far; does nothing in an idle session."""
-        for run in list(self._runs):
-            self._cancel_run(run, grace)
-
-    async def _answer(self, run: PromptRun, blocks: tuple[Block, ...], trace: TraceContext | None) -> Params:
-        try:
-            parts = input_parts(blocks)
-            if not parts:
-                return {"stopReason": "end_turn"}
-            with run.in_line:
-                await self._line.acquire()
-                try:
-                    await self._take_turn(run, parts, trace)
-                finally:
-                    self._line.release()
-            return run.answer()
-        finally:
-            self._runs.remove(run)
-            run.answered.set()
-            if not self._runs:
-                self._projection.in_turn = False
-
-    async def _take_turn(self, run: PromptRun, parts: list[dict[str, Any]], trace: TraceContext | None) -> None:
-        try:
-            await self._reach_host()
-        except (MspError, HostGone) as error:
-            return run.settle(client_error(error, self.session_id))
-        run.submitted = True
-        self._projection.in_turn = True
-        self._background.start(self._submit, run, parts, trace)
-        await run.settled.wait()
-        return None
-
-    async def _submit(self, run: PromptRun, parts: list[dict[str, Any]], trace: TraceContext | None) -> None:
-        """Send the prompt. Runs beside the wait for its end: the end may come before the ack, and a cancel need not
-        wait for it."""
-        replace, self._given_up = self._given_up, False
-        try:
-            ack = await self._session.start_turn(
-                run.command_id, parts, replace=replace, trace=trace.wire() if trace else None
-            )
-        except (MspError, HostGone) as error:
-            # What was to be replaced still runs.
-            self._given_up = self._given_up or replace
-            return run.settle(client_error(error, self.session_id))
-        except Exception:
-            run.settle(errors.internal_error())
-            raise
-        turn_id = ack.get("turnId")
-        if not isinstance(turn_id, str):
-            return run.settle(errors.host_error("malformedResult", "The host did not name the turn"))
-        run.name(turn_id)
-        outcome = self._session.fold.turns.outcome(turn_id)
-        if outcome is not None:
-            self._end_turn(run)
-            run.settle(without_secrets(outcome, self._session.host.scrub))
-        elif run.cancelled and run.settled.is_set():
-            # It was stopped and given up before it had a name.
-            self._projection.silence(turn_id)
-            await self._interrupt(run)
-        return None
-
-    def _cancel_run(self, run: PromptRun, grace: float = CANCEL_GRACE) -> None:
-        if run.cancelled or run.settled.is_set():
-            return
-        run.cancelled = True
-        if run.submitted:
-            self._background.start(self._stop, run, grace)
-        else:
-            run.in_line.cancel()
-
-    def _is_stopped(self, turn_id: Any) -> bool:
-        """Whether the user has stopped this turn, be it over or not."""
-        if not isinstance(turn_id, str):
-            return False
-        stopped = (run for run in self._runs if run.cancelled)
-        return self._projection.is_silenced(turn_id) or any(turn_id in run.turn_ids for run in stopped)
-
-    async def _stop(self, run: PromptRun, grace: float) -> None:
-        """Stop a submitted turn as soon as it has a name; the prompt ends with it, or without it after `grace`
-        seconds."""
-        with anyio.move_on_after(grace):
-            await run.named.wait()
-            await self._interrupt(run)
-            await run.settled.wait()
-        if not run.settled.is_set():
-            log.warning("the host did not end a stopped turn within %g s; going on without it", grace)
-            self._given_up = True
-            self._dialogs.withdraw_turns(run.turn_ids)
-            for turn_id in run.turn_ids:
-                self._projection.silence(turn_id)
-            run.settle(None)
-
-    async def _interrupt(self, run: PromptRun) -> None:
-        for turn_id in sorted(run.turn_ids):
-            try:
-                await self._session.interrupt(turn_id)
-            except (MspError, HostGone) as error:
-                log.info("the host did not take an interrupt: %s", error)
+        self._prompts.cancel(grace)
 
     # -- events
+
+    def _receive(self, method: str, params: Params) -> None:
+        if self._held is None:
+            self._session.receive(method, params)
+        else:
+            self._held.append((method, params))
 
     def _changed(self, change: Change) -> None:
         handle = self._on_change.get(type(change))
@@ -295,28 +190,8 @@ class Conversation:
         """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""
         item = change.item
         if item.kind == "userMessage" and item.turn_id is not None:
-            self._name_run(item.raw.get("commandId"), item.turn_id)
+            self._prompts.name_run(item.raw.get("commandId"), item.turn_id)
         self._projection.show(change)
-
-    def _name_run(self, command_id: Any, turn_id: str) -> None:
-        for run in self._runs:
-            if run.command_id == command_id:
-                run.name(turn_id)
-
-    def _turn_ended(self, change: TurnEnded) -> None:
-        for run in self._runs:
-            if change.turn_id in run.turn_ids:
-                try:
-                    self._end_turn(run)
-                finally:
-                    # Whatever cannot be shown: the prompt is answered.
-                    run.settle(without_secrets(change.outcome, self._session.host.scrub))
-
-    def _end_turn(self, run: PromptRun) -> None:
-        """What has to be on the wire before the prompt is answered."""
-        self._dialogs.withdraw_turns(run.turn_ids)
-        for turn_id in sorted(run.turn_ids):
-            self._projection.close_turn(turn_id)
 
     def _approval_resolved(self, change: ApprovalResolved) -> None:
         approval_id, item_id = change.params.get("approvalId"), change.params.get("itemId")
@@ -325,32 +200,10 @@ class Conversation:
         if isinstance(item_id, str):
             self._projection.decided(item_id)
 
-    # -- the host
-
-    async def _reach_host(self) -> None:
-        """Make sure the session is loaded on a living host: after a death, it is resumed on the next one
-        (`fault-cases.md L9`)."""
-        await self._session.host.wait_if_ending()
-        if self._session.host.gone is None:
-            return
-        host = await self._hosts.host()
-        async with host.opening():
-            request: Params = {"sessionId": self.session_id, "excludeItems": True}
-            await host.command("session/resume", request | self._config)
-            self._session.move_to(host)
-            self.listen()
-
-    async def _watch_host(self, host: Host, watching: anyio.CancelScope) -> None:
-        """When the host dies, nothing that waits for it is left waiting: cards first, then dialogs, then prompts."""
-        with watching:
-            await host.wait_gone()
-        if watching.cancel_called:
-            return
-        assert host.gone is not None
+    def _host_gone(self, why: HostGone) -> None:
+        """Nothing that waits for a dead host is left waiting: cards first, then dialogs, then prompts."""
         try:
             self._projection.close_turn(None)
             self._dialogs.withdraw_all()
         finally:
-            for run in self._runs:
-                if run.submitted:
-                    run.settle(client_error(host.gone, self.session_id))
+            self._prompts.host_gone(why)

@@ -21,6 +21,7 @@ from adapter.bridge.mcp import session_config
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_output.errors import session_refused
+from adapter.bridge.terms import Terms
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.host import Host
 from adapter.wire.background import Background
@@ -54,8 +55,8 @@ class Sessions:
         background: Background,
         on_end: Callable[[str], None],
     ) -> None:
-        self.output_offered = False
-        """Whether cards carry handles to stored output; settled at `initialize`."""
+        self.terms = Terms()
+        """Settled at `initialize`."""
         self._choice = choice
         self._hosts = hosts
         self._peer = peer
@@ -218,8 +219,8 @@ class Sessions:
 
     def _conversation(self, session_id: str, cwd: str, host: Host, config: Params) -> Conversation:
         version = host.handshake.server_version if host.handshake is not None else ""
-        style = CardStyle(session_id, cwd, self.output_offered, output_command(self._choice, version))
-        return Conversation(style, host, self._hosts, self._peer, self._background, config)
+        style = CardStyle(session_id, cwd, self.terms.output_offered, output_command(self._choice, version))
+        return Conversation(style, host, self._hosts, self._peer, self._background, config, self.terms)
 
     def _add(self, conversation: Conversation) -> None:
         replaced = self._open.get(conversation.session_id)

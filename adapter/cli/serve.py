@@ -53,7 +53,7 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         background = Background(tasks, log)
         agent = MuseAgent(__version__, choice, version_cache(choice), background)
         extensions = {READ_OUTPUT: lambda call: agent.reader.begin(call)}
-        peer = Peer(reader, writer, AgentDispatcher(agent, agent.capabilities, extensions), options)
+        peer = Peer(reader, writer, AgentDispatcher(agent, extensions), options)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)

@@ -24,13 +24,19 @@ def test_everything_offered_is_seen() -> None:
                 "auth": {"terminal": True},
                 "elicitation": {"form": {}, "url": {}},
                 "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
-                "_meta": {"terminal_output": True, "muse/output": 1},
+                "_meta": {
+                    "terminal_output": True,
+                    "muse/output": 1,
+                    "muse/steering": 1,
+                    "muse/asyncTasks": 1,
+                    "steering": {"supported": True},
+                },
             },
             "clientInfo": {"name": "orchard", "version": "2.0"},
         }
     )
     flags = [getattr(seen, name) for name in ClientCapabilities.__struct_fields__ if not name.startswith("client_")]
-    assert flags == [True] * 11
+    assert flags == [True] * 14
     assert (seen.client_name, seen.client_version) == ("orchard", "2.0")
 
 
@@ -50,6 +56,7 @@ def test_capabilities_that_are_no_object_offer_nothing(offered: Any) -> None:
         {"elicitation": {"form": True, "url": None}},
         {"session": {"configOptions": {"boolean": True}, "notices": None, "compaction": True}},
         {"_meta": {"terminal_output": 1, "terminal-auth": "yes"}},
+        {"_meta": {"steering": {"supported": 1}, "muse/steering": True, "muse/asyncTasks": {}}},
         {"orchard": {}},
     ],
 )

@@ -109,7 +109,7 @@ async def talking() -> AsyncIterator[Talking]:
 async def test_a_prompt_is_answered_when_its_turn_ends() -> None:
     async with talking() as talk:
         await talk.prompt()
-        await until(lambda: bool(talk.conversation._runs[0].turn_ids))
+        await until(lambda: bool(talk.conversation._prompts._runs[0].turn_ids))
         talk.complete("t1")
         assert await talk.answer() == {"stopReason": "end_turn"}
 
@@ -128,7 +128,7 @@ async def test_what_cannot_be_shown_does_not_keep_the_answer(end: str, monkeypat
 
     async with talking() as talk:
         await talk.prompt()
-        await until(lambda: bool(talk.conversation._runs[0].turn_ids))
+        await until(lambda: bool(talk.conversation._prompts._runs[0].turn_ids))
         monkeypatch.setattr(Projection, "close_turn", fail)
         if end == "turn":
             with pytest.raises(TypeError):
@@ -166,7 +166,7 @@ async def test_g6_a_stopped_turn_is_replaced_also_after_a_refused_prompt() -> No
         assert isinstance(await talk.answer(2), RpcError)
         talk.host.refusal = None
         await talk.prompt()
-        await until(lambda: bool(talk.conversation._runs[0].turn_ids))
+        await until(lambda: bool(talk.conversation._prompts._runs[0].turn_ids))
         talk.complete("t3")
         assert await talk.answer(3) == {"stopReason": "end_turn"}
         await talk.prompt()

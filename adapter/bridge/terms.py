@@ -1,0 +1,15 @@
+"""What was settled with the client at `initialize`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.acp.capabilities import ClientCapabilities
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The same for all sessions of a connection, and for as long as it lives."""
+
+    client: ClientCapabilities = ClientCapabilities()
+    output_offered: bool = False
+    """Whether cards carry handles to stored output."""
