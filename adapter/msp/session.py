@@ -88,9 +88,19 @@ class Session:
     # -- commands
 
     async def start_turn(
-        self, command_id: str, parts: list[dict[str, Any]], *, replace: bool = False, trace: Params | None = None
+        self,
+        command_id: str,
+        parts: list[dict[str, Any]],
+        *,
+        replace: bool = False,
+        display_text: str | None = None,
+        effort: str | None = None,
+        trace: Params | None = None,
     ) -> Params:
         """Submit a prompt; the ack names the turn, its end comes as a change. `replace` stops whatever runs.
+
+        `display_text` is what a transcript shows of the prompt, if that is not its input; `effort` the reasoning tier
+        of this turn alone.
 
         Raises:
             MspError, HostGone: it was not admitted, or nobody knows.
@@ -98,6 +108,10 @@ class Session:
         params: Params = {"sessionId": self.session_id, "input": parts}
         if replace:
             params["ifBusy"] = "replace"
+        if display_text is not None:
+            params["displayText"] = display_text
+        if effort is not None:
+            params["reasoningEffort"] = effort
         return await self.host.command("turn/start", params, command_id=command_id, trace=trace)
 
     async def interrupt(self, turn_id: str) -> None:
@@ -107,6 +121,31 @@ class Session:
             MspError, HostGone: as for `Host.command`.
         """
         await self.host.command("turn/interrupt", {"sessionId": self.session_id, "turnId": turn_id})
+
+    async def set_model(self, model: Params) -> Params:
+        """Choose the model from the next call on; `model` as `model/list` names it (`msp.md §17.1`).
+
+        Raises:
+            MspError, HostGone: as for `Host.command`.
+        """
+        return await self.host.command("session/setModel", {"sessionId": self.session_id, "model": model})
+
+    async def set_reasoning_effort(self, tier: str) -> Params:
+        """Make `tier` the session's standing effort; nothing takes that back (`msp.md §17.2`).
+
+        Raises:
+            MspError, HostGone: as for `Host.command`; `methodNotFound` on a host that knows no standing effort.
+        """
+        params = {"sessionId": self.session_id, "reasoningEffort": tier}
+        return await self.host.command("session/setReasoningEffort", params)
+
+    async def set_approval_mode(self, mode: str) -> Params:
+        """Choose what is asked for; the ack's `effectiveMode` tells what is in force (`msp.md §17.3`).
+
+        Raises:
+            MspError, HostGone: as for `Host.command`; `commandRejected` where the host allows no such mode.
+        """
+        return await self.host.command("session/setApprovalMode", {"sessionId": self.session_id, "mode": mode})
 
     async def decide(self, approval_id: str, requirement_id: Any, choice_id: str) -> None:
         """Decide one stage of an approval with a choice the host offered.
