@@ -12,6 +12,7 @@ from adapter.acp import errors, params
 from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.opening import Openings
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
@@ -51,9 +52,8 @@ class MuseAgent:
         choice, background = self._choice, self._background
         self._peer = peer
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
-        self._sessions = Sessions(
-            choice, self._hosts, peer, background, lambda session_id: self.reader.end_session(session_id)
-        )
+        self._sessions = Sessions(background, lambda session_id: self.reader.end_session(session_id))
+        self._openings = Openings(choice, self._hosts, peer, background, self._sessions)
         read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
         self.reader = OutputReader(
             read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
@@ -96,16 +96,17 @@ class MuseAgent:
 
     async def new_session(self, asked: params.NewSession, call: Call) -> Params:
         """Start a session in a folder."""
-        return {"sessionId": await self._sessions.start(asked)}
+        conversation = await self._openings.start(asked)
+        return {"sessionId": conversation.session_id}
 
     async def load_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show all of it, then answer."""
-        await self._sessions.open_stored(asked, replay=True)
+        await self._openings.open_stored(asked, replay=True)
         return {}
 
     async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
-        conversation = await self._sessions.open_stored(asked, replay=False)
+        conversation = await self._openings.open_stored(asked, replay=False)
         # It begins when this has been answered, since nothing is waited for until then.
         self._background.start(partial(conversation.go_on, restore=self._sessions.terms.output_offered))
         return {}

@@ -1,71 +1,42 @@
-"""The sessions of one connection: how each begins, which are open, and how each ends."""
+"""The sessions of one connection: which are open, which are on their way, and how each ends."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import anyio
 
 from adapter.acp import errors
-from adapter.acp.mcp_servers import McpServer
-from adapter.acp.params import NewSession, StoredSession
-from adapter.acp.workspace import require_directory, same_directory, unusable_directory
-from adapter.bridge.card_style import CardStyle
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.host_choice import HostChoice
-from adapter.bridge.mcp import session_config
-from adapter.bridge.outcomes import client_error
-from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_output.errors import session_refused
 from adapter.bridge.terms import Terms
-from adapter.msp.errors import HostGone, MspError
-from adapter.msp.host import Host
 from adapter.wire.background import Background
-from adapter.wire.envelope import Params
-from adapter.wire.peer import Peer
-
-_AT_REST: Final = frozenset({"idle", "notLoaded"})
-"""Statuses of a session in which no turn runs (`msp.md §10.1`)."""
 
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
 
 
-class _Opening:
-    """A session on its way to being open; `wanted` unless its request was taken back before the answer."""
-
-    def __init__(self) -> None:
-        self.done = anyio.Event()
-        self.wanted = True
-        self.outcome: Params | Exception | None = None
-
-
 class Sessions:
-    """Sessions by their id, which is the same on both sides."""
+    """Sessions by their id, which is the same on both sides.
 
-    def __init__(
-        self,
-        choice: HostChoice,
-        hosts: ExecutionHosts,
-        peer: Peer,
-        background: Background,
-        on_end: Callable[[str], None],
-    ) -> None:
+    Attributes:
+        terms: settled at `initialize`.
+        opened: how many sessions have been opened so far.
+    """
+
+    def __init__(self, background: Background, on_end: Callable[[str], None]) -> None:
         self.terms = Terms()
-        """Settled at `initialize`."""
-        self._choice = choice
-        self._hosts = hosts
-        self._peer = peer
+        self.opened = 0
         self._background = background
         self._on_end = on_end
         self._open: dict[str, Conversation] = {}
+        self._numbers: dict[str, int] = {}
         self._opening: set[str] = set()
         self._closing: set[str] = set()
-        self._closed: OrderedDict[str, None] = OrderedDict()
+        self._closed: OrderedDict[str, int] = OrderedDict()
 
     def get(self, session_id: str) -> Conversation:
         """An open session.
@@ -80,9 +51,18 @@ class Sessions:
             return conversation
         raise errors.session_closed(session_id) if session_id in self._closed else errors.session_unknown(session_id)
 
+    def find(self, session_id: str) -> Conversation | None:
+        """The session if it is open, also while it is being opened anew."""
+        return self._open.get(session_id)
+
     def all_open(self) -> list[Conversation]:
-        """Every open session."""
+        """Every open session, in the order in which they were opened."""
         return list(self._open.values())
+
+    def number(self, session_id: str) -> int | None:
+        """Which one this session was among those opened so far, the last time it was; None if it never was, or not
+        for long."""
+        return self._numbers.get(session_id) or self._closed.get(session_id)
 
     def workspace_for_reading(self, session_id: str) -> str:
         """The folder of an open session (`adapter.bridge.stored_output.reader.OpenSessions`).
@@ -97,58 +77,44 @@ class Sessions:
             raise session_refused("sessionClosed" if session_id in self._closed else "sessionUnknown", session_id)
         return conversation.workspace
 
-    async def start(self, asked: NewSession) -> str:
-        """A new session; its id. The client's spelling of the folder is kept.
+    @contextmanager
+    def opening(self, session_id: str) -> Iterator[Conversation | None]:
+        """Nothing else is done with a session while it is being opened; gives what is open of it already.
 
         Raises:
-            RpcError: the folder cannot be used, or the host did not start it.
+            RpcError: -32600; it does something that does not go together with being opened.
         """
-        require_directory(asked.cwd)
-        async with self._host() as host:
-            config = await _config(host, asked.mcp_servers)
-            request: Params = {"workspaceRoot": asked.cwd} | config
-            trace = asked.trace.wire() if asked.trace else None
-            result = await self._opened(host, "session/start", request, trace)
-            session_id = _session(result).get("sessionId")
-            if not isinstance(session_id, str):
-                raise errors.host_error("malformedResult", "The host did not name the session")
-            self._add(self._conversation(session_id, asked.cwd, host, config))
-            return session_id
-
-    async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
-        """Open a session the host has stored, with or without showing what happened in it so far. One that is open on
-        this connection already is opened anew. Without, nothing is shown until `Conversation.go_on`.
-
-        Raises:
-            RpcError: there is none, it belongs to another folder, or it is in use.
-        """
-        require_directory(asked.cwd)
-        session_id = asked.session_id
         known = self._open.get(session_id)
         what = self._occupation(session_id)
         if what is not None:
             raise errors.session_busy(session_id, f"The session {what}; try again when that is over")
         self._opening.add(session_id)
         try:
-            async with self._host(session_id) as host, _left_alone(known):
-                config = await _config(host, asked.mcp_servers)
-                request: Params = {"sessionId": session_id, "excludeItems": True} | config
-                trace = asked.trace.wire() if asked.trace else None
-                session = _session(await self._opened(host, "session/resume", request, trace))
-                conversation = self._conversation(session_id, asked.cwd, host, config)
-                async with self._left_again(conversation):
-                    root = session.get("workspaceRoot")
-                    if isinstance(root, str) and not same_directory(root, asked.cwd):
-                        raise unusable_directory(asked.cwd, "is not the folder of this session")
-                    if replay:
-                        at_rest = session.get("status") in _AT_REST
-                        await conversation.replay(at_rest=at_rest, tasks_go_on=known is not None)
-                    else:
-                        conversation.hold()
-                self._add(conversation)
-                return conversation
+            yield known
         finally:
             self._opening.discard(session_id)
+
+    def _occupation(self, session_id: str) -> str | None:
+        """What a session does that does not go together with opening it; None if nothing."""
+        known = self._open.get(session_id)
+        if session_id in self._opening:
+            return "is being opened"
+        if session_id in self._closing:
+            return "is being closed"
+        return "has a prompt running" if known is not None and known.is_busy else None
+
+    def add(self, conversation: Conversation) -> None:
+        """The session is open from now on; it takes the place of what was open of it."""
+        session_id = conversation.session_id
+        replaced = self._open.pop(session_id, None)
+        if replaced is not None:
+            replaced.retire()
+            self._on_end(session_id)
+        self.opened += 1
+        self._open[session_id] = conversation
+        self._numbers[session_id] = self.opened
+        self._closed.pop(session_id, None)
+        conversation.listen()
 
     async def close(self, session_id: str) -> None:
         """Stop what a session does, answer it, and forget the session here.
@@ -158,7 +124,7 @@ class Sessions:
         """
         conversation = self.get(session_id)
         del self._open[session_id]
-        self._closed[session_id] = None
+        self._closed[session_id] = self._numbers.pop(session_id)
         if len(self._closed) > REMEMBERED_CLOSED:
             self._closed.popitem(last=False)
         self._on_end(session_id)
@@ -174,104 +140,3 @@ class Sessions:
         finally:
             self._closing.discard(conversation.session_id)
             closed.set()
-
-    async def _opened(self, host: Host, method: str, request: Params, trace: Params | None) -> Params:
-        """What the host answers to opening a session. If nobody waits for it any more when it comes, the host lets go
-        of the session again."""
-        opening = _Opening()
-        self._background.start(self._open_at, host, method, request, trace, opening)
-        try:
-            await opening.done.wait()
-        except BaseException:
-            opening.wanted = False
-            if opening.done.is_set():
-                self._background.start(self._leave_opened, host, opening.outcome)
-            raise
-        if isinstance(opening.outcome, Exception):
-            raise opening.outcome
-        assert opening.outcome is not None
-        return opening.outcome
-
-    async def _open_at(self, host: Host, method: str, request: Params, trace: Params | None, opening: _Opening) -> None:
-        try:
-            opening.outcome = await host.command(method, request, trace=trace)
-        except (MspError, HostGone) as error:
-            opening.outcome = error
-        finally:
-            opening.outcome = opening.outcome or errors.internal_error()
-            opening.done.set()
-        if not opening.wanted:
-            await self._leave_opened(host, opening.outcome)
-
-    async def _leave_opened(self, host: Host, outcome: Params | Exception | None) -> None:
-        session_id = _session(outcome).get("sessionId") if isinstance(outcome, dict) else None
-        if isinstance(session_id, str) and session_id not in self._open:
-            await self._conversation(session_id, "", host, {}).leave()
-
-    def _occupation(self, session_id: str) -> str | None:
-        """What a session does that does not go together with opening it; None if nothing."""
-        known = self._open.get(session_id)
-        if session_id in self._opening:
-            return "is being opened"
-        if session_id in self._closing:
-            return "is being closed"
-        return "has a prompt running" if known is not None and known.is_busy else None
-
-    def _conversation(self, session_id: str, cwd: str, host: Host, config: Params) -> Conversation:
-        version = host.handshake.server_version if host.handshake is not None else ""
-        style = CardStyle(session_id, cwd, self.terms.output_offered, output_command(self._choice, version))
-        return Conversation(style, host, self._hosts, self._peer, self._background, config, self.terms)
-
-    def _add(self, conversation: Conversation) -> None:
-        replaced = self._open.get(conversation.session_id)
-        if replaced is not None:
-            replaced.retire()
-            self._on_end(conversation.session_id)
-        self._open[conversation.session_id] = conversation
-        self._closed.pop(conversation.session_id, None)
-        conversation.listen()
-
-    @asynccontextmanager
-    async def _left_again(self, conversation: Conversation) -> AsyncIterator[None]:
-        """If nothing comes of opening a session that was not open, its host does not keep it from others."""
-        try:
-            yield
-        except BaseException:
-            if conversation.session_id not in self._open:
-                self._background.start(conversation.leave)
-            raise
-
-    @asynccontextmanager
-    async def _host(self, session_id: str | None = None) -> AsyncIterator[Host]:
-        """A ready host that keeps the events of the session that is being opened; its failures as the client's
-        errors."""
-        try:
-            host = await self._hosts.host()
-            async with host.opening():
-                yield host
-        except (MspError, HostGone) as error:
-            raise client_error(error, session_id) from None
-
-
-@asynccontextmanager
-async def _left_alone(known: Conversation | None) -> AsyncIterator[None]:
-    """While a session is opened anew, its events are for the conversation to come, not for the one there is; that one
-    goes on if nothing comes of it."""
-    if known is not None:
-        known.unlisten()
-    try:
-        yield
-    except BaseException:
-        if known is not None:
-            known.listen()
-        raise
-
-
-async def _config(host: Host, servers: tuple[McpServer, ...]) -> Params:
-    config = session_config(servers, (await host.ready()).granted)
-    return {"config": config} if config else {}
-
-
-def _session(result: Params) -> dict[str, Any]:
-    session = result.get("session")
-    return session if isinstance(session, dict) else {}
