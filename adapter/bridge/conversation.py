@@ -12,6 +12,7 @@ from adapter.acp.trace import TraceContext
 from adapter.bridge.attachment import Attachment
 from adapter.bridge.card_style import CardStyle
 from adapter.bridge.dialogs import Dialogs
+from adapter.bridge.diffs import Diffs
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.projection import Projection
 from adapter.bridge.prompts import CANCEL_GRACE, Prompts
@@ -55,6 +56,7 @@ class Conversation:
         self.workspace = style.workspace
         self.terms = terms or Terms()
         self._peer = peer
+        self.diffs = Diffs(style.workspace, lambda: (style.workspace,))
         self._projection = Projection(style, peer)
         self._session = Session(host, style.session_id, self._changed, background)
         self._attachment = Attachment(self._session, hosts, background, config, self._receive, self._host_gone)
