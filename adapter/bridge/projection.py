@@ -25,6 +25,7 @@ from adapter.bridge.cards import (
     output_text,
     user_text,
 )
+from adapter.bridge.held_text import HeldText
 from adapter.bridge.stored_output.contract import KEY as OUTPUT_KEY
 from adapter.bridge.stored_output.references import card_meta, has_unusable_reference
 from adapter.msp.changes import Change, ItemChanged, TextAppended
@@ -70,8 +71,7 @@ class Projection:
 
     def __init__(self, style: CardStyle, peer: Peer) -> None:
         self.session_id = style.session_id
-        self.in_turn = False
-        """Whether a prompt is being answered; message text outside of one is not shown (`fault-cases.md H5`)."""
+        self._in_turn = False
         self.replaying = False
         """Whether stored history is being shown: then the user's own messages are part of it."""
         self._style = style
@@ -81,7 +81,26 @@ class Projection:
         self._silenced: OrderedDict[str, None] = OrderedDict()
         self._thought: tuple[str, str] | None = None
         self._unshown: str | None = None
+        self._holding: OrderedDict[str, None] = OrderedDict()
+        self._held = HeldText()
         self._show: dict[type, Callable[[Any], None]] = {TextAppended: self._text, ItemChanged: self._item}
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a prompt is being answered; message text outside of one is not shown (`fault-cases.md H5`), that of a
+        turn that was put on hold is shown with the next."""
+        return self._in_turn
+
+    @in_turn.setter
+    def in_turn(self, begins: bool) -> None:
+        self._in_turn = begins
+        if begins:
+            for piece in self._held.take(self.session_id):
+                self._peer.notify_mergeable(piece)
+
+    def hold(self, turn_id: str) -> None:
+        """Keep the text of this turn for the next prompt while there is none."""
+        _keep(self._holding, turn_id)
 
     def show(self, change: Change) -> None:
         """Tell the client about a change, if it is something to see."""
@@ -161,7 +180,9 @@ class Projection:
             self._output(item)
 
     def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str) -> None:
-        if not self.replaying and (not self.in_turn or item.turn_id in self._ended_turns):
+        if not self.replaying and not self._in_turn and item.turn_id in self._holding:
+            return self._held.add(variant, item.item_id, text)
+        if not self.replaying and (not self._in_turn or item.turn_id in self._ended_turns):
             if item.item_id != self._unshown:
                 # Once an item: a line for each delta could fill a disk (`fault-cases.md E5`).
                 self._unshown = item.item_id
@@ -170,6 +191,7 @@ class Projection:
         for at in range(0, len(text), LONGEST_CHUNK):
             piece = text[at : at + LONGEST_CHUNK]
             self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, piece, item.item_id))
+        return None
 
     def _paragraph(self, change: TextAppended) -> str:
         """A blank line where a thought goes on to its next summary."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 import anyio
+import msgspec
 
 from adapter.acp import errors
 from adapter.acp.content import Block
@@ -19,6 +20,7 @@ from adapter.bridge.prompt_run import PromptRun
 from adapter.msp.changes import TurnEnded
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
+from adapter.msp.turns import TurnOutcome
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Work
@@ -28,6 +30,14 @@ log = logging.getLogger("adapter.bridge")
 CANCEL_GRACE: Final = 5.0
 """Seconds a host has to end a turn the user has stopped; then the prompt is answered without it (`fault-cases.md
 G5`)."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A prompt that goes to a turn which waits for it: the turn, and how it is told. `deliver` answers False if the
+    turn has gone on without it; then the prompt is an ordinary one."""
+
+    turn_id: str
+    deliver: Callable[[], Awaitable[bool]]
 
 
 class Prompts:
@@ -52,6 +62,10 @@ class Prompts:
         self._runs: list[PromptRun] = []
         self._line = anyio.Lock()
         self._given_up = False
+        self._paused: set[str] = set()
+        """Turns that run and whose prompt has been answered: they wait for what the user says next."""
+        self.take_prompt: Callable[[tuple[Block, ...]], Taken | None] = lambda blocks: None
+        """Asked in arrival order whether a prompt is for a turn that waits for it."""
 
     @property
     def is_busy(self) -> bool:
@@ -68,15 +82,30 @@ class Prompts:
         run = PromptRun()
         self._runs.append(run)
         call.on_cancel = lambda: self._cancel_run(run)
-        return self._answer(run, blocks, trace)
+        return self._answer(run, blocks, trace, self.take_prompt(blocks))
+
+    def pause(self, turn_id: str) -> None:
+        """Answer the prompt of this turn as ended: the turn waits for the user's next message."""
+        self._paused.add(turn_id)
+        self._projection.hold(turn_id)
+        for run in self._runs:
+            if turn_id in run.turn_ids:
+                run.settle(TurnOutcome("completed"))
 
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far; does nothing in an idle session."""
         for run in list(self._runs):
             self._cancel_run(run, grace)
+        for turn_id in self._paused:
+            self._projection.silence(turn_id)
+            self._background.start(self._interrupt, turn_id)
 
-    async def _answer(self, run: PromptRun, blocks: tuple[Block, ...], trace: TraceContext | None) -> Params:
+    async def _answer(
+        self, run: PromptRun, blocks: tuple[Block, ...], trace: TraceContext | None, taken: Taken | None
+    ) -> Params:
         try:
+            if taken is not None and await self._adopt(run, taken):
+                return run.answer()
             parts = input_parts(blocks)
             if not parts:
                 return {"stopReason": "end_turn"}
@@ -92,6 +121,23 @@ class Prompts:
             run.answered.set()
             if not self._runs:
                 self._projection.in_turn = False
+
+    async def _adopt(self, run: PromptRun, taken: Taken) -> bool:
+        """Let a prompt go on with the turn that waits for it; False if that one has gone on without it."""
+        run.name(taken.turn_id)
+        run.submitted = True
+        self._projection.in_turn = True
+        if not await taken.deliver() and not run.cancelled:
+            run.turn_ids.clear()
+            run.named = anyio.Event()
+            run.submitted = False
+            return False
+        self._paused.discard(taken.turn_id)
+        outcome = self._session.fold.turns.outcome(taken.turn_id)
+        if outcome is not None:
+            run.settle(without_secrets(outcome, self._session.host.scrub))
+        await run.settled.wait()
+        return True
 
     async def _take_turn(self, run: PromptRun, parts: list[dict[str, Any]], trace: TraceContext | None) -> None:
         try:
@@ -130,7 +176,7 @@ class Prompts:
         elif run.cancelled and run.settled.is_set():
             # It was stopped and given up before it had a name.
             self._projection.silence(turn_id)
-            await self._interrupt(run)
+            await self._interrupt(turn_id)
         return None
 
     def _cancel_run(self, run: PromptRun, grace: float = CANCEL_GRACE) -> None:
@@ -154,7 +200,8 @@ class Prompts:
         seconds."""
         with anyio.move_on_after(grace):
             await run.named.wait()
-            await self._interrupt(run)
+            for turn_id in sorted(run.turn_ids):
+                await self._interrupt(turn_id)
             await run.settled.wait()
         if not run.settled.is_set():
             log.warning("the host did not end a stopped turn within %g s; going on without it", grace)
@@ -164,12 +211,11 @@ class Prompts:
                 self._projection.silence(turn_id)
             run.settle(None)
 
-    async def _interrupt(self, run: PromptRun) -> None:
-        for turn_id in sorted(run.turn_ids):
-            try:
-                await self._session.interrupt(turn_id)
-            except (MspError, HostGone) as error:
-                log.info("the host did not take an interrupt: %s", error)
+    async def _interrupt(self, turn_id: str) -> None:
+        try:
+            await self._session.interrupt(turn_id)
+        except (MspError, HostGone) as error:
+            log.info("the host did not take an interrupt: %s", error)
 
     # -- events
 
@@ -188,6 +234,10 @@ class Prompts:
                 finally:
                     # Whatever cannot be shown: the prompt is answered.
                     run.settle(without_secrets(change.outcome, self._session.host.scrub))
+        if change.turn_id in self._paused:
+            self._paused.discard(change.turn_id)
+            self._on_turns_over({change.turn_id})
+            self._projection.close_turn(change.turn_id)
 
     def _end_turn(self, run: PromptRun) -> None:
         """What has to be on the wire before the prompt is answered."""
@@ -197,6 +247,7 @@ class Prompts:
 
     def host_gone(self, why: HostGone) -> None:
         """Nothing more comes of what was submitted."""
+        self._paused.clear()
         for run in self._runs:
             if run.submitted:
                 run.settle(client_error(why, self._session.session_id))
