@@ -4,6 +4,7 @@ Finds the executable, asks it for its version (bounded, and remembered on disk),
 verified on which version. It speaks no protocol and imports nothing of the adapter.
 """
 
+from host_probe.abilities import Abilities
 from host_probe.cache import VersionCache, default_directory
 from host_probe.flags import serve_flags
 from host_probe.identity import BinaryIdentity, identify
@@ -22,6 +23,7 @@ from host_probe.version import HostVersion, parse_server_version, parse_version
 
 __all__ = [
     "VERSION_TIMEOUT",
+    "Abilities",
     "Attempt",
     "BinaryIdentity",
     "Found",

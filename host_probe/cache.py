@@ -1,4 +1,4 @@
-"""Versions already asked for, on disk, so that a warm start needs no process.
+"""What hosts have already been asked for, on disk, so that a warm start needs no process.
 
 One small JSON file, owned by the user and readable by nobody else. If anything is wrong with it (damaged, foreign, too
 large), it is taken as empty and written anew. Two processes that write at once may lose an entry, never the file.
@@ -10,10 +10,11 @@ import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from host_probe.abilities import Abilities
 from host_probe.identity import BinaryIdentity
 from host_probe.version import HostVersion, parse_server_version
 
@@ -28,13 +29,17 @@ log = logging.getLogger("host_probe")
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of one binary; None where it has not been asked, or has not said."""
+
     identity: BinaryIdentity
-    version: HostVersion
+    version: HostVersion | None = None
+    abilities: Abilities | None = None
+    flags: frozenset[str] | None = None
 
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entries: list[_Entry]
-    format: Literal[1] = 1
+    format: Literal[2] = 2
 
 
 def default_directory(environ: Mapping[str, str], home: Path, *, windows: bool = os.name == "nt") -> Path:
@@ -51,7 +56,7 @@ def default_directory(environ: Mapping[str, str], home: Path, *, windows: bool =
 
 
 class VersionCache:
-    """Versions by binary identity, kept in `directory`, which is made on the first write.
+    """Versions, abilities and flags by binary identity, kept in `directory`, which is made on the first write.
 
     A file that cannot be read or written is only logged. An empty answer costs one `muse --version`.
     """
@@ -62,18 +67,44 @@ class VersionCache:
 
     def get(self, identity: BinaryIdentity) -> HostVersion | None:
         """The version remembered for exactly this binary and these arguments."""
-        return next((entry.version for entry in self._entries() if entry.identity == identity), None)
+        return self._entry(identity).version
+
+    def abilities(self, identity: BinaryIdentity) -> Abilities | None:
+        """What exactly this binary showed to be able to do."""
+        return self._entry(identity).abilities
+
+    def flags(self, identity: BinaryIdentity) -> frozenset[str] | None:
+        """The flags that `serve` of exactly this binary has."""
+        return self._entry(identity).flags
 
     def put(self, identity: BinaryIdentity, version: HostVersion) -> None:
-        """Remember a version, in place of what the same command said before. An unknown version is not remembered."""
-        if version.release is None:
+        """Remember a version. An unknown version is not remembered."""
+        if version.release is not None:
+            self._learn(identity, version=version)
+
+    def put_abilities(self, identity: BinaryIdentity, abilities: Abilities) -> None:
+        """Remember what a binary can do."""
+        self._learn(identity, abilities=abilities)
+
+    def put_flags(self, identity: BinaryIdentity, flags: frozenset[str]) -> None:
+        """Remember the flags that `serve` has. None at all is no answer and is not remembered."""
+        if flags:
+            self._learn(identity, flags=flags)
+
+    def _entry(self, identity: BinaryIdentity) -> _Entry:
+        return next((entry for entry in self._entries() if entry.identity == identity), _Entry(identity))
+
+    def _learn(self, identity: BinaryIdentity, **news: Any) -> None:
+        """Add to what is known of a binary, in place of what is known of an earlier one with the same command."""
+        known = self._entry(identity)
+        entry = msgspec.structs.replace(known, **news)
+        if entry == known:
             return
         kept = [entry for entry in self._entries() if not entry.identity.same_command(identity)]
-        entries = [*kept, _Entry(identity, version)][-MAX_ENTRIES:]
         try:
-            self._replace(entries)
+            self._replace([*kept, entry][-MAX_ENTRIES:])
         except (OSError, ValueError) as error:  # ValueError: a path that is not Unicode
-            log.warning("the host's version is not remembered: %s: %s", self._file, error)
+            log.warning("what is known of the host is not remembered: %s: %s", self._file, error)
 
     def _entries(self) -> list[_Entry]:
         try:
@@ -81,9 +112,9 @@ class VersionCache:
         except FileNotFoundError:
             return []
         except (OSError, ValueError, RecursionError) as error:
-            log.info("remembered versions are ignored: %s: %s", self._file, error)
+            log.info("what is remembered of hosts is ignored: %s: %s", self._file, error)
             return []
-        return [entry for entry in entries if _is_consistent(entry.version)]
+        return [entry for entry in entries if entry.version is None or _is_consistent(entry.version)]
 
     def _read(self) -> bytes:
         status = self._file.stat()

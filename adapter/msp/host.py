@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import anyio
 
 from adapter.msp import budgets
+from adapter.msp.abilities import Abilities, Inquiry
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
@@ -20,11 +21,14 @@ from adapter.msp.secrets import scrub
 from adapter.msp.vocabulary import SERVER_REQUESTS
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP, FrameTooLarge
-from adapter.wire.peer import BadAnswer, Call, Peer, PeerClosed, PeerOptions, Work
+from adapter.wire.peer import Answer, BadAnswer, Call, Peer, PeerClosed, PeerOptions, Work
 
 log = logging.getLogger("adapter.msp")
 
 Sink: TypeAlias = Callable[[str, Params], None]
+
+QUESTIONS = SERVER_REQUESTS | {"approval/requested", "userInput/requested"}
+"""What the user is asked by; it must reach somebody in every session, or a turn waits for ever."""
 
 EXIT_STATUS_GRACE = 0.25
 """Seconds between the end of a host's output and its exit status: known then, it names the cause."""
@@ -54,7 +58,10 @@ class HostStartError(HostGone):
 
 
 class Host:
-    """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile."""
+    """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile.
+
+    With `probes` it is asked what it can do as soon as it is ready, in front of everything else.
+    """
 
     def __init__(
         self,
@@ -66,6 +73,7 @@ class Host:
         close_grace: float = CLOSE_GRACE,
         throttle: Callable[[], Awaitable[None]] | None = None,
         frame_cap: int = MSP_FRAME_CAP,
+        probes: bool = False,
     ) -> None:
         self.launch = launch
         self.handshake: Handshake | None = None
@@ -78,7 +86,11 @@ class Host:
         self._close_grace = close_grace
         self._throttle = throttle
         self._frame_cap = frame_cap
+        self._inquiry = Inquiry() if probes else None
         self._peer: Peer | None = None
+        self._asking = 0
+        self._conclusions: dict[tuple[str, str], Answer] = {}
+        """What is waited for, by the notification and the command that it concludes."""
         self._connected = anyio.Event()
         self._settled = anyio.Event()
         self._stderr_read = anyio.Event()
@@ -91,6 +103,9 @@ class Host:
         self._opening = 0
         self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
         self._unheard: Any = None
+        self.on_question: Callable[[str, str, Params], None] | None = None
+        """Told of a question in a session nobody listens to: its session, its method, its params (`fault-cases.md
+        I2`)."""
 
     # -- life
 
@@ -152,6 +167,20 @@ class Host:
         assert self.handshake is not None
         return self.handshake
 
+    async def abilities(self) -> Abilities:
+        """What it can do, as far as it has said so; nothing, if it is not asked. Waits for the answers a little.
+
+        Raises:
+            HostGone: as for `ready`.
+        """
+        await self.ready()
+        return await self._inquiry.abilities() if self._inquiry is not None else Abilities()
+
+    @property
+    def has_told_abilities(self) -> bool:
+        """Whether everything that was asked about them has been answered."""
+        return self._inquiry is not None and self._inquiry.is_complete
+
     async def wait_if_ending(self) -> None:
         """Return at once from a host that lives; from one whose end has been noticed, when it is known why."""
         if self._over.is_set():
@@ -206,8 +235,12 @@ class Host:
             return  # `run` knows why and says so.
         else:
             self.notify("initialized")
+            if self._inquiry is not None:
+                self._inquiry.ask(self._peer)
             self.handshake = Handshake.read(result)
             self._settled.set()
+            if self._inquiry is not None:
+                await self._inquiry.hear_out()
             return
         self._over.set()
 
@@ -225,6 +258,8 @@ class Host:
     def _declare_gone(self, why: HostGone) -> None:
         if self.gone is None:
             self.gone = why
+            for concluded in self._conclusions.values():
+                concluded.settle(why)
             self._settled.set()
             self._gone_event.set()
 
@@ -270,6 +305,28 @@ class Host:
                     raise MalformedResult(method, "the ack names another commandId")
                 return ack
 
+    async def carry_out(self, method: str, params: Params, *, conclusion: str, seconds: float) -> Params:
+        """Send a command and wait for the notification `conclusion` that names it; its params.
+
+        Raises:
+            MspError, HostGone: as for `query`; `RequestTimeout`: it was admitted and not concluded within `seconds`.
+        """
+        command_id = uuid7()
+        concluded = self._conclusions[conclusion, command_id] = Answer()
+        try:
+            await self.command(method, params, command_id=command_id)
+            with anyio.fail_after(seconds):
+                return await concluded.wait()
+        except TimeoutError:
+            raise RequestTimeout(method, seconds) from None
+        finally:
+            del self._conclusions[conclusion, command_id]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is being asked of it and no session is being opened."""
+        return not self._asking and not self._opening and not self._conclusions
+
     def notify(self, method: str, params: Params | None = None) -> None:
         """Tell the host something it does not answer; nothing happens if it is gone."""
         if self._peer is not None:
@@ -281,6 +338,7 @@ class Host:
         peer = self._peer
         if peer is None:
             raise HostClosed("the Muse host is not connected")
+        self._asking += 1
         try:
             with anyio.fail_after(timeout):
                 await peer.writable()
@@ -298,6 +356,8 @@ class Host:
             await self._gone_event.wait()
             assert self.gone is not None
             raise self.gone from None
+        finally:
+            self._asking -= 1
 
     # -- events
 
@@ -314,7 +374,9 @@ class Host:
         finally:
             self._opening -= 1
             if not self._opening:
-                self._held.clear()
+                held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
+                for event in held:
+                    self._unclaimed(*event)
 
     def listen(self, session_id: str, sink: Sink) -> None:
         """Hand every event of a session to `sink`, those kept so far first."""
@@ -332,12 +394,22 @@ class Host:
 
     def on_notification(self, method: str, params: Params) -> None:
         """Route an event to its session, in arrival order."""
+        if self._conclusions:
+            concluded = self._conclusions.get((method, str(params.get("commandId"))))
+            if concluded is not None:
+                concluded.settle(params)
         session_id = params.get("sessionId")
         sink = self._sinks.get(session_id) if type(session_id) is str else None
         if sink is not None:
             sink(method, params)
         elif type(session_id) is str and self._opening:
             self._held.append((session_id, method, params))
+        else:
+            self._unclaimed(session_id, method, params)
+
+    def _unclaimed(self, session_id: Any, method: str, params: Params) -> None:
+        if type(session_id) is str and method in QUESTIONS and self.on_question is not None:
+            self.on_question(session_id, method, params)
         elif session_id != self._unheard:
             # Once in a row: a session that was left may go on talking for long.
             self._unheard = session_id

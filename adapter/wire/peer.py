@@ -27,6 +27,7 @@ __all__ = [
     "DRAIN_SECONDS",
     "MAX_INCOMING_REQUESTS",
     "OUTBOX_HIGH_WATER",
+    "Answer",
     "BadAnswer",
     "ByteSink",
     "ByteSource",
@@ -71,16 +72,30 @@ class BadAnswer(Exception):
     """The peer answered a request with something that is no response."""
 
 
-class _Waiter:
-    __slots__ = ("answer", "event")
+class Answer:
+    """The answer to a request that has been sent."""
+
+    __slots__ = ("_event", "_value")
 
     def __init__(self) -> None:
-        self.event = anyio.Event()
-        self.answer: Params | Exception | None = None
+        self._event = anyio.Event()
+        self._value: Params | Exception | None = None
 
-    def settle(self, answer: Params | Exception) -> None:
-        self.answer = answer
-        self.event.set()
+    def settle(self, value: Params | Exception) -> None:
+        self._value = value
+        self._event.set()
+
+    async def wait(self) -> Params:
+        """The result, when it is there.
+
+        Raises:
+            RpcError, BadAnswer, PeerClosed: as for `Peer.request`.
+        """
+        await self._event.wait()
+        if isinstance(self._value, Exception):
+            raise self._value
+        assert self._value is not None
+        return self._value
 
 
 class Peer:
@@ -99,7 +114,7 @@ class Peer:
         self._faults = RateLimited(options.logger)
         self._writer = FrameWriter(sink, options, self._faults)
         self._calls = OpenCalls(handler.on_request, self._writer, options, self._faults)
-        self._waiters: dict[Id, _Waiter] = {}
+        self._waiters: dict[Id, Answer] = {}
         self._next_id = 1
         self._read_scope: anyio.CancelScope | None = None
         self._grace_scope: anyio.CancelScope | None = None
@@ -284,22 +299,29 @@ class Peer:
             PeerClosed: the connection ended first.
             FrameTooLarge, TypeError: the request cannot be written; nothing was sent.
         """
+        request_id, answer = self._ask(method, params, trace)
+        try:
+            return await answer.wait()
+        finally:
+            if self._waiters.pop(request_id, None) is not None and self._options.cancel_method is not None:
+                self.notify(self._options.cancel_method, {"requestId": request_id})
+
+    def ask(self, method: str, params: Params | None = None) -> Answer:
+        """Queue a request now, in front of everything that is queued later, for an answer to be waited for or not.
+
+        Raises:
+            PeerClosed, FrameTooLarge, TypeError: it cannot be written; nothing was sent.
+        """
+        return self._ask(method, params, None)[1]
+
+    def _ask(self, method: str, params: Params | None, trace: Any) -> tuple[Id, Answer]:
         if self.ended is not None or self._writer.over:
             raise PeerClosed(self._options.name)
         request_id = self._next_id
         self._next_id += 1
         self._writer.put(envelope.request_object(request_id, method, params, trace))
-        waiter = self._waiters[request_id] = _Waiter()
-        try:
-            await waiter.event.wait()
-        finally:
-            if self._waiters.pop(request_id, None) is not None and self._options.cancel_method is not None:
-                self.notify(self._options.cancel_method, {"requestId": request_id})
-        answer = waiter.answer
-        if isinstance(answer, Exception):
-            raise answer
-        assert answer is not None
-        return answer
+        answer = self._waiters[request_id] = Answer()
+        return request_id, answer
 
     def _fail_waiters(self) -> None:
         waiters, self._waiters = self._waiters, {}

@@ -9,12 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from host_probe.abilities import Abilities
 from host_probe.cache import FILE_NAME, MAX_BYTES, MAX_ENTRIES, VersionCache, default_directory
 from host_probe.identity import BinaryIdentity, identify
 from host_probe.version import HostVersion
 
 VERSION = HostVersion("1.2.1", "1.2.1-R2847.1", "Muse Code 1.2.1 (1.2.1-R2847.1)")
 OTHER = HostVersion("1.3.0", None, "1.3.0")
+ABLE = Abilities(frozenset({"session/fork", "session/leave"}), workspace_roots=True, list_filter=True)
+FLAGS = frozenset({"--disable-write"})
 
 
 def identity(name: str = "muse", **changes: int | tuple[str, ...]) -> BinaryIdentity:
@@ -43,10 +46,37 @@ def test_what_was_put_is_got_by_another_process(directory: Path) -> None:
     ],
     ids=["path", "size", "mtime", "inode", "arguments"],
 )
-def test_another_binary_has_no_version(directory: Path, other: BinaryIdentity) -> None:
+def test_of_another_binary_nothing_is_known(directory: Path, other: BinaryIdentity) -> None:
     cache = VersionCache(directory)
     cache.put(identity(), VERSION)
-    assert cache.get(other) is None
+    cache.put_abilities(identity(), ABLE)
+    cache.put_flags(identity(), FLAGS)
+    assert (cache.get(other), cache.abilities(other), cache.flags(other)) == (None, None, None)
+
+
+def test_what_is_learnt_one_after_the_other_adds_up(directory: Path) -> None:
+    VersionCache(directory).put_abilities(identity(), ABLE)
+    VersionCache(directory).put_flags(identity(), FLAGS)
+    VersionCache(directory).put(identity(), VERSION)
+    VersionCache(directory).put_abilities(identity(), Abilities())
+    cache = VersionCache(directory)
+    assert (cache.get(identity()), cache.abilities(identity()), cache.flags(identity())) == (
+        VERSION,
+        Abilities(),
+        FLAGS,
+    )
+
+
+def test_what_an_earlier_binary_could_do_is_forgotten_with_it(directory: Path) -> None:
+    cache = VersionCache(directory)
+    cache.put_abilities(identity(), ABLE)
+    cache.put(identity(mtime_ns=21), OTHER)
+    assert cache.abilities(identity(mtime_ns=21)) is None and cache.abilities(identity()) is None
+
+
+def test_no_flags_at_all_is_no_answer(directory: Path) -> None:
+    VersionCache(directory).put_flags(identity(), frozenset())
+    assert not directory.exists()
 
 
 def test_a_replaced_binary_replaces_its_entry(directory: Path) -> None:
@@ -111,7 +141,7 @@ def document(**changes: object) -> bytes:
         "identity": {"real_path": "/opt/muse", "size": 10, "mtime_ns": 20, "inode": 30, "arguments": []},
         "version": {"release": "1.2.1", "build": "1.2.1-R2847.1", "raw": ""},
     }
-    return json.dumps({"format": 1, "entries": [{**entry, **changes}]}).encode()
+    return json.dumps({"format": 2, "entries": [{**entry, **changes}]}).encode()
 
 
 def test_the_document_of_these_tests_is_read_if_nothing_is_wrong_with_it(directory: Path) -> None:
@@ -130,8 +160,9 @@ def test_the_document_of_these_tests_is_read_if_nothing_is_wrong_with_it(directo
         pytest.param(b"\xff\x00\xfe", id="binary"),
         pytest.param(b"[" * 100_000, id="deep"),
         pytest.param(b"[1, 2]", id="another shape"),
-        pytest.param(document().replace(b'"format": 1', b'"format": 2'), id="another format"),
+        pytest.param(document().replace(b'"format": 2', b'"format": 1'), id="another format"),
         pytest.param(document(more=1), id="a member we do not write"),
+        pytest.param(document(abilities={"methods": "all"}), id="abilities of another shape"),
         pytest.param(document(version={"release": None, "build": None, "raw": ""}), id="no version"),
         pytest.param(document(version={"release": "1.2.1x", "build": None, "raw": ""}), id="not a version"),
         pytest.param(document(version={"release": "1.2.1", "build": "1.3.0-R1", "raw": ""}), id="two versions"),

@@ -1,0 +1,111 @@
+"""What a host can do, learnt by asking (`msp.md §28.6`).
+
+Each optional method is called with params that are valid but name a session that was never there: a host that has the
+method refuses the session, one that lacks it says so, and neither does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+
+from adapter.msp.errors import MspError
+from adapter.msp.ids import uuid7
+from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
+from adapter.wire.peer import Answer, BadAnswer, Peer, PeerClosed
+from host_probe import Abilities
+
+__all__ = ["ASKED", "Abilities", "Inquiry", "abilities_of", "questions"]
+
+ANSWER_SECONDS: Final = 2.0
+"""How long after the handshake the answers are waited for, by whoever needs them."""
+
+_COMMANDS: Final[Mapping[str, Params]] = {
+    "session/rename": {"name": "-"},
+    "session/compact": {},
+    "session/setReasoningEffort": {"reasoningEffort": "medium"},
+    "goal/set": {"objective": "-"},
+    "task/stop": {"taskId": "-"},
+    "session/fork": {},
+    "session/delete": {},
+    "session/leave": {},
+    "workflow/cancel": {"workflowRunId": "-"},
+}
+"""What each takes besides a session and a command id."""
+
+_QUERIES: Final = ("skill/list",)
+
+ASKED: Final = frozenset({*_COMMANDS, *_QUERIES})
+"""The methods that a host may lack."""
+
+_LACKING: Final = frozenset({"methodNotFound", "experimentalRequired", "capabilityRequired"})
+"""Refusals that mean a method is not there, or not for us."""
+
+
+def questions() -> list[tuple[str, Params]]:
+    """The requests to send, in order, all about one session that nobody has."""
+    nobody = uuid7()
+    asked: list[tuple[str, Params]] = [
+        (method, {"sessionId": nobody, "commandId": uuid7(), **more}) for method, more in _COMMANDS.items()
+    ]
+    asked += [(method, {"sessionId": nobody}) for method in _QUERIES]
+    return [*asked, ("session/list", {"limit": 1, "filter": {"sessionId": {"anyOf": [nobody]}}})]
+
+
+def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:
+    """What the answers show, by the method that was asked; a method without one counts as lacking."""
+    listed = answers.get("session/list")
+    # Filters and several folders came with one release, and only the filter can be seen without starting a session.
+    filters = isinstance(listed, dict) and "appliedFilter" in listed
+    has = frozenset(method for method in ASKED if method in answers and _is_there(answers[method]))
+    return Abilities(has, workspace_roots=filters, list_filter=filters)
+
+
+def _is_there(answer: Params | Exception) -> bool:
+    if isinstance(answer, RpcError):
+        error = MspError.from_error({"code": answer.code, "message": answer.message, "data": answer.data})
+        return error.code != METHOD_NOT_FOUND and error.kind not in _LACKING
+    return not isinstance(answer, Exception)
+
+
+class Inquiry:
+    """One host being asked."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, Answer] = {}
+        self._answers: dict[str, Params | Exception] = {}
+        self._over = anyio.Event()
+        self._deadline = 0.0
+
+    def ask(self, peer: Peer) -> None:
+        """Send the questions, all at once, so that nobody else's request is among them."""
+        self._deadline = anyio.current_time() + ANSWER_SECONDS
+        try:
+            for method, params in questions():
+                self._asked[method] = peer.ask(method, params)
+        except PeerClosed:
+            self._over.set()
+
+    async def hear_out(self) -> None:
+        """Take the answers, for as long as the connection lives."""
+        for method, answer in self._asked.items():
+            try:
+                self._answers[method] = await answer.wait()
+            except (RpcError, BadAnswer) as error:
+                self._answers[method] = error
+            except PeerClosed:
+                break
+        self._over.set()
+
+    async def abilities(self) -> Abilities:
+        """What has been answered within `ANSWER_SECONDS` of the asking; a host that was not asked can do nothing."""
+        with anyio.CancelScope(deadline=self._deadline):
+            await self._over.wait()
+        return abilities_of(self._answers)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything has been answered."""
+        return len(self._answers) > len(ASKED)
