@@ -1,5 +1,5 @@
-"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, the demo in `README.md`, the
-conversation in `docs/stored-output.md`.
+"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md` and `docs/errors.md`, the demo in
+`README.md`, the conversation in `docs/stored-output.md`.
 
 `make docs` runs it; tests compare.
 """
@@ -7,14 +7,18 @@ conversation in `docs/stored-output.md`.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from adapter.bridge import host_errors
+from adapter.bridge.host_errors import Meaning
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
 from tests.example_conversation import example
@@ -22,6 +26,7 @@ from tests.example_conversation import example
 ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = ROOT / "README.md"
 SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
+ERRORS: Final = ROOT / "docs" / "errors.md"
 STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
 
 DEMO_SECONDS: Final = 60.0
@@ -88,6 +93,28 @@ def _settings() -> list[str]:
     ]
 
 
+def with_host_errors(text: str) -> str:
+    """The document with what the failures of a host become."""
+    tables = {
+        "| kind | code |": host_errors.REFUSALS,
+        "| kind of a turn's failure | code |": host_errors.TURNS,
+        "| what happened | code |": host_errors.ENDS,
+    }
+    for head, meanings in tables.items():
+        before, _, rest = text.partition(head)
+        titles, line, *after = rest.split("\n")
+        kept = list(itertools.dropwhile(lambda row: row.startswith("|"), after))
+        text = before + "\n".join([head + titles, line, *_meanings(meanings), *kept])
+    return text
+
+
+def _meanings(meanings: Mapping[str, Meaning]) -> list[str]:
+    return [
+        f"| `{kind}` | {one.code} | `{one.reason}` | {'yes' if one.retryable else 'no'} | {one.sentence} |"
+        for kind, one in meanings.items()
+    ]
+
+
 def demo_in(text: str) -> str:
     """The output of the demo that a document shows."""
     found = _DEMO_BLOCK.search(text)
@@ -124,6 +151,7 @@ def main() -> None:
     """Write them."""
     STORED_OUTPUT.write_text(with_example(STORED_OUTPUT.read_text("utf-8")), "utf-8")
     SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8")), "utf-8")
+    ERRORS.write_text(with_host_errors(ERRORS.read_text("utf-8")), "utf-8")
     README.write_text(with_demo(README.read_text("utf-8")), "utf-8")
 
 

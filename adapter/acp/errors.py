@@ -69,20 +69,15 @@ def session_busy(session_id: str, details: str) -> RpcError:
     return error_of(envelope.INVALID_REQUEST, "Session is busy", "sessionBusy", details, sessionId=session_id)
 
 
-def host_unavailable(details: str, reason: str = "hostUnavailable", **more: Any) -> RpcError:
-    """No Muse host could be started or reached; `more` goes into `data` beside the details."""
-    return error_of(envelope.INTERNAL_ERROR, "The Muse host is not available", reason, details, **more)
-
-
-def host_died(details: str, **more: Any) -> RpcError:
-    """The host ended while it was working on this request."""
-    return error_of(envelope.INTERNAL_ERROR, "The Muse host ended", "hostDied", details, **more)
-
-
 def host_error(host_kind: str, details: str) -> RpcError:
-    """The host refused or failed for a reason that has no code of its own in ACP; `host_kind` is the host's word."""
+    """What a host did cannot be used; `host_kind` is a word for it. Trying again is not known to help."""
     return error_of(
-        envelope.INTERNAL_ERROR, "The Muse host reported an error", "hostError", details, hostKind=host_kind
+        envelope.INTERNAL_ERROR,
+        "The Muse host reported an error",
+        "hostError",
+        details,
+        retryable=False,
+        hostKind=host_kind,
     )
 
 

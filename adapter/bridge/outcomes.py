@@ -7,13 +7,23 @@ does, as data (`acp.md §5, §14`, `msp.md §7, §12.3`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from adapter.acp import errors
 from adapter.acp.text import one_line
-from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout
+from adapter.bridge.host_errors import (
+    ENDS,
+    EXITS_WORTH_A_RETRY,
+    FAILED_TURN,
+    LOGIN,
+    REFUSALS,
+    TURNS,
+    UNKNOWN,
+    Meaning,
+)
+from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout, exit_class
 from adapter.msp.host import HostStartError
 from adapter.msp.turns import TurnOutcome
 from adapter.wire.envelope import RpcError
@@ -32,7 +42,10 @@ _LIMITS: Final[dict[str, str]] = {
 }
 """Words, in `error.kind` or `reason`, for ends that ACP has a stop reason for."""
 
-_LOST_SESSION: Final = frozenset({"sessionNotFound", "sessionNotLoaded"})
+LOGIN_ADVICE: Final = "log in with `muse-adapter login` in a terminal, then try again"
+
+WORDS_LENGTH: Final = 500
+"""Characters of a host's words in an error."""
 
 
 def without_secrets(outcome: TurnOutcome, scrub: Callable[[str], str]) -> TurnOutcome:
@@ -61,38 +74,61 @@ def stop_reason(outcome: TurnOutcome) -> str:
 def _turn_failure(outcome: TurnOutcome) -> RpcError:
     error = outcome.error
     if error is None:
-        return errors.host_error(
-            outcome.reason or "unknown", f"The turn failed: {outcome.reason or 'no reason was given'}"
+        kind = outcome.reason or "unknown"
+        return _failure(
+            TURNS.get(kind, FAILED_TURN), "" if kind in TURNS else f"The turn failed: {kind}", hostKind=kind
         )
-    details = error.message or error.kind
-    if error.kind == "authRequired":
-        return errors.auth_required(details)
-    failure = errors.host_error(error.kind, details)
-    if failure.data is not None and error.retryable is not None:
-        failure.data["retryable"] = error.retryable
-    return failure
+    return _failure(TURNS.get(error.kind, FAILED_TURN), error.message, error.retryable, hostKind=error.kind)
 
 
 def client_error(error: MspError | HostGone, session_id: str | None = None) -> RpcError:
     """The error a client gets for what a host did with a request made for it."""
+    if isinstance(error, MspError):
+        return _refusal(error, session_id)
     if isinstance(error, HostStartError):
-        more = {} if error.exit_code is None else {"exitCode": error.exit_code}
-        return errors.host_unavailable(error.details, error.reason, **more)
+        exit_code = error.exit_code
+        retryable = None if exit_code is None else exit_class(exit_code).retry_posture in EXITS_WORTH_A_RETRY
+        more = {} if exit_code is None else {"exitCode": exit_code}
+        return _ended(ENDS[error.reason], error.details, retryable, **more)
     if isinstance(error, RequestTimeout):
-        return errors.host_unavailable(str(error), "hostTimeout")
+        return _ended(ENDS["hostTimeout"], str(error))
     if isinstance(error, MalformedResult):
-        return errors.host_error("malformedResult", str(error))
-    if isinstance(error, HostGone):
-        return errors.host_died(str(error))
-    if error.kind == "authRequired" or error.reason == "authRequired":
-        return errors.auth_required(error.message)
-    if session_id is not None and error.kind in _LOST_SESSION:
-        return errors.session_unknown(session_id)
-    if session_id is not None and error.kind == "sessionInUse":
-        return errors.session_busy(session_id, "Another process has this session open")
-    failure = errors.host_error(error.kind, one_line(error.message, 500))
-    if failure.data is not None:
-        failure.data["retryable"] = error.retryable
-        if error.reason is not None:
-            failure.data["hostReason"] = error.reason
-    return failure
+        return _ended(ENDS["malformedResult"], str(error), hostKind="malformedResult")
+    return _ended(ENDS["hostDied"], str(error))
+
+
+def _refusal(error: MspError, session_id: str | None) -> RpcError:
+    kind = "authRequired" if error.reason == "authRequired" else error.kind
+    meaning = REFUSALS.get(kind, UNKNOWN)
+    if meaning.reason == "sessionUnknown":
+        if session_id is not None:
+            return errors.session_unknown(session_id)
+        # Nothing the client has named.
+        meaning = UNKNOWN
+    more: dict[str, Any] = {"hostKind": error.kind}
+    if error.reason is not None:
+        more["hostReason"] = error.reason
+    if session_id is not None and meaning.reason.startswith("session"):
+        more = {"sessionId": session_id}
+    limit = error.data.get("limitBytes")
+    if meaning.reason == "inputTooLarge" and isinstance(limit, int):
+        more["limitBytes"] = limit
+    told = error.data.get("retryable")
+    words = "" if error.message == error.kind else error.message
+    return _failure(meaning, words, told if isinstance(told, bool) else None, **more)
+
+
+def _failure(meaning: Meaning, words: str, retryable: bool | None = None, **more: Any) -> RpcError:
+    """An error with the host's words, and its word on trying again: alone where only the host knows what is wrong,
+    else the words behind ours."""
+    words = one_line(words, WORDS_LENGTH)
+    if meaning is LOGIN:
+        return _ended(meaning, f"{words or meaning.sentence}; {LOGIN_ADVICE}", **more)
+    if meaning.reason == "hostError":
+        return _ended(meaning, words or meaning.sentence, retryable, **more)
+    return _ended(meaning, ": ".join(part for part in (meaning.sentence, words) if part), **more)
+
+
+def _ended(meaning: Meaning, details: str, retryable: bool | None = None, **more: Any) -> RpcError:
+    again = meaning.retryable if retryable is None else retryable
+    return errors.error_of(meaning.code, meaning.message, meaning.reason, details, retryable=again, **more)

@@ -8,6 +8,8 @@ import pytest
 
 from adapter.acp import errors
 from adapter.bridge.host_choice import WITHOUT_MUSE
+from adapter.bridge.outcomes import client_error
+from adapter.msp.host import HostStartError
 from adapter.wire.envelope import RpcError, failure_object
 from host_probe import NotFound, find_muse
 
@@ -19,8 +21,6 @@ EVERY = [
     (errors.session_unknown("ses-alder"), -32002, "sessionUnknown"),
     (errors.session_closed("ses-alder"), -32002, "sessionClosed"),
     (errors.session_busy("ses-alder", "It is being loaded"), -32600, "sessionBusy"),
-    (errors.host_unavailable("Not found"), -32603, "hostUnavailable"),
-    (errors.host_died("It ended with code 3"), -32603, "hostDied"),
     (errors.host_error("overloaded", "Try again"), -32603, "hostError"),
     (errors.request_cancelled(), -32800, "cancelled"),
     (errors.internal_error(), -32603, "internal"),
@@ -42,7 +42,7 @@ def test_o9_only_a_missing_login_has_the_login_code() -> None:
 
 
 def test_details_are_one_bounded_line() -> None:
-    data = errors.host_unavailable("first\nsecond" + "x" * 5000).data
+    data = errors.host_error("odd", "first\nsecond" + "x" * 5000).data
     assert data is not None
     assert data["details"].startswith("first second")
     assert len(data["details"]) <= errors.MAX_DETAILS
@@ -56,7 +56,7 @@ def test_every_place_where_muse_was_looked_for_is_told() -> None:
     missing = find_muse(None, {"PATH": ":".join(folders)}, Path("/home/somebody"), windows=False)
     if not isinstance(missing, NotFound):
         pytest.skip("Muse is installed in one of its usual places")
-    data = errors.host_unavailable(missing.message(WITHOUT_MUSE), "museNotFound").data
+    data = client_error(HostStartError("museNotFound", missing.message(WITHOUT_MUSE))).data
     assert data is not None
     assert all(folder in data["details"] for folder in folders)
     assert data["details"].endswith(".")
@@ -68,5 +68,3 @@ def test_more_facts_stand_beside_the_details() -> None:
         "details": "There is no such session",
         "sessionId": "ses-alder",
     }
-    data = errors.host_unavailable("It did not answer", "hostStartTimeout", budgetSeconds=120).data
-    assert data == {"reason": "hostStartTimeout", "details": "It did not answer", "budgetSeconds": 120}

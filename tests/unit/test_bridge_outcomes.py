@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.outcomes import client_error, stop_reason, without_secrets
+from adapter.bridge.host_errors import REFUSALS, TURNS
+from adapter.bridge.outcomes import _LIMITS, LOGIN_ADVICE, client_error, stop_reason, without_secrets
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.host import HostStartError
 from adapter.msp.turns import TurnError, TurnOutcome
@@ -59,7 +60,7 @@ def test_h3_a_failed_turn_is_an_error_with_the_hosts_words() -> None:
     assert data(error)["reason"] == "hostError"
     assert data(error)["details"] == "demo quota used up"
     assert (data(error)["hostKind"], data(error)["retryable"]) == ("modelError", True)
-    assert "retryable" not in data(error_of(failed()))
+    assert data(error_of(failed()))["retryable"] is False
 
 
 @pytest.mark.parametrize(
@@ -72,25 +73,65 @@ def test_h3_a_failed_turn_is_an_error_with_the_hosts_words() -> None:
     ids=["no words", "a reason", "an error without words"],
 )
 def test_h3_a_failure_always_says_something(outcome: TurnOutcome) -> None:
-    details = data(error_of(outcome))["details"]
-    assert details and (outcome.reason or "") in details
+    error = error_of(outcome)
+    assert " " in data(error)["details"]
+    assert data(error)["hostKind"] == (outcome.error.kind if outcome.error else outcome.reason or "unknown")
 
 
 def test_o8_only_a_missing_login_is_an_authentication_error() -> None:
     assert error_of(failed("authRequired", "log in")).code == -32000
     assert error_of(failed("quotaExceeded")).code == -32603
+    assert error_of(TurnOutcome("failed", reason="authRequired")).code == -32000
     assert client_error(MspError(-32000, "authRequired", "log in")).code == -32000
     refused = MspError(-32000, "sessionStartFailed", "log in", data={"reason": "authRequired"})
     assert client_error(refused).code == -32000
+    assert data(client_error(refused))["details"] == f"log in; {LOGIN_ADVICE}"
 
 
-@pytest.mark.parametrize("code", sorted(ERRORS))
-def test_o9_host_codes_do_not_cross(code: int) -> None:
-    row = ERRORS[code]
-    error = client_error(MspError.from_error({"code": code, "message": "words\nof the host"}), "ses-1")
-    assert error.code == -32000 if row.kind == "authRequired" else error.code in {-32600, -32602, -32603, -32002}
-    assert data(error)["reason"] and data(error)["details"]
-    assert "\n" not in error.message + data(error)["details"]
+KINDS = sorted({kind for row in ERRORS.values() for kind in {row.kind} | row.override_kinds})
+TURN_KINDS = [
+    *("stepLimit", "configError", "projectionError", "logError", "workflowLaunchError", "environmentError"),
+    *("modelError", "launchError", "authRequired", "mcpLinkError"),
+]
+"""As the host's documents list them (`msp.md §12.3`)."""
+
+
+def test_every_kind_of_failure_a_host_is_known_to_have_is_in_a_table_and_no_other() -> None:
+    assert set(REFUSALS) == {*KINDS, "authRequired"}
+    assert set(TURNS) == {*TURN_KINDS, "crash", "crash_inferred", "incomplete"} - set(_LIMITS)
+
+
+@pytest.mark.acp(103)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in {"sessionNotFound", "sessionNotLoaded"}])
+def test_o9_host_codes_do_not_cross(kind: str) -> None:
+    code, retryable = next(
+        (code, row.retryable) for code, row in ERRORS.items() if kind in {row.kind, *row.override_kinds}
+    )
+    refused = {"code": code, "message": "words\nof the host", "data": {"kind": kind, "reason": "some_reason"}}
+    error = client_error(MspError.from_error(refused), "ses-1")
+    assert error.code in {-32600, -32602, -32603, -32002, -32800}
+    assert error.code == -32603 or error.code != code
+    assert "words of the host" in data(error)["details"] and "\n" not in error.message
+    assert data(error).get("hostKind", kind) == kind
+    assert data(error)["retryable"] is (retryable or kind == "sessionInUse")
+
+
+def test_what_the_host_says_of_trying_again_counts() -> None:
+    for said in (True, False):
+        for kind in ("commandRejected", "internal", "kindOfTomorrow"):
+            assert data(client_error(MspError(0, kind, "no", data={"retryable": said})))["retryable"] is said
+        assert data(client_error(MspError(0, "sessionInUse", "no", data={"retryable": said})))["retryable"] is True
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "kindOfTomorrow"])
+def test_q1_a_refusal_without_words_is_told_in_a_sentence(kind: str) -> None:
+    details = data(client_error(MspError.from_error({"code": 0, "data": {"kind": kind}}), "ses-1"))["details"]
+    assert " " in details and kind not in details
+
+
+def test_a_frame_that_is_too_large_tells_the_limit() -> None:
+    error = client_error(MspError(-32002, "inputTooLarge", "too long", data={"limitBytes": 1024}))
+    assert (error.code, data(error)["limitBytes"]) == (-32602, 1024)
 
 
 @pytest.mark.parametrize("kind", ["sessionNotFound", "sessionNotLoaded"])
@@ -102,7 +143,8 @@ def test_l2_a_lost_session_is_not_found(kind: str) -> None:
 
 def test_l11_a_session_in_use_is_busy() -> None:
     error = client_error(MspError(0, "sessionInUse", "held"), "ses-1")
-    assert (error.code, data(error)["reason"]) == (-32600, "sessionBusy")
+    assert (error.code, data(error)["reason"], data(error)["retryable"]) == (-32600, "sessionInUse", True)
+    assert data(error)["sessionId"] == "ses-1"
 
 
 def test_q1_the_hosts_words_and_reason_reach_the_client() -> None:
@@ -130,6 +172,16 @@ def test_every_way_a_host_can_be_gone(gone: HostGone, reason: str, words: str) -
     assert error.code == -32603
     assert data(error)["reason"] == reason and words in data(error)["details"]
     assert data(error).get("exitCode") == getattr(gone, "exit_code", None)
+    assert type(data(error)["retryable"]) is bool
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "retryable"),
+    [(0, False), (1, False), (2, False), (3, False), (4, True), (5, False), (7, True), (-9, True)],
+)
+def test_whether_another_start_is_worth_it_depends_on_the_exit(exit_code: int, retryable: bool) -> None:
+    error = client_error(HostStartError("hostStartFailed", "It ended", exit_code))
+    assert data(error)["retryable"] is retryable
 
 
 def test_q2_a_failure_is_told_without_secrets() -> None:

@@ -17,10 +17,10 @@ import msgspec
 import pytest
 
 from adapter.acp import errors
-from adapter.bridge import outcomes
+from adapter.bridge import host_errors, outcomes
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.wire.envelope import RpcError
-from tests.write_docs import SIMULATED_HOST, with_tables
+from tests.write_docs import ERRORS, SIMULATED_HOST, with_host_errors, with_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -126,6 +126,8 @@ def test_the_default_version_is_named() -> None:
 
 ARGUMENTS = {
     "error_of": (0, 2),
+    "Meaning": (0, 2),
+    "_unavailable": (None, 0),
     "Reject": (1, 3),
     "HostStartError": (None, 0),
     "ended_early": (None, 0),
@@ -171,8 +173,9 @@ def _raised_by_call(node: ast.Call, names: dict[str, Any]) -> Iterator[Raised]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in ARGUMENTS:
         code_at, reason_at = ARGUMENTS[name]
-        code = None if code_at is None else eval(ast.unparse(node.args[code_at]), names)
-        yield code, _text(node.args[reason_at])
+        reason = _text(node.args[reason_at])
+        code = eval(ast.unparse(node.args[code_at]), names) if reason and code_at is not None else None
+        yield code, reason
     elif name in FACTORIES and FACTORIES[name] in (names.get(name), getattr(names.get("errors"), name, None)):
         parameters = list(inspect.signature(FACTORIES[name]).parameters)
         given = node.args[parameters.index("reason") :] if "reason" in parameters else []
@@ -206,9 +209,12 @@ def test_every_error_a_client_can_see_is_listed_and_no_other() -> None:
     assert {(code, reason) for code, reason in seen if code is not None} <= listed
 
 
-def test_the_errors_of_a_host_have_the_code_that_is_listed() -> None:
-    for reason in ("museNotFound", "hostStartFailed", "hostStartTimeout", "hostTimeout"):
-        assert (errors.host_unavailable("x", reason).code, reason) in listed_errors()
+def test_what_the_failures_of_a_host_become_is_that_of_the_code() -> None:
+    text = ERRORS.read_text("utf-8")
+
+    assert text == with_host_errors(text), "run `make docs`"
+    for table in (host_errors.REFUSALS, host_errors.TURNS, host_errors.ENDS):
+        assert {(one.code, one.reason) for one in table.values()} <= listed_errors()
 
 
 def test_listed_stop_reasons_are_those_of_the_code() -> None:
