@@ -9,6 +9,7 @@ from tests.adapter_process import AdapterProcess, Json, permission, running_adap
 from tests.output_clients import stored
 from tests.processes import wait_until
 
+VERSIONS = ["1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.2", "1.4.13"]
 PROMPTS = ["hello", "think", "tool", "tool failed", "edit", "picture", "approve", "shell 300", "and goodbye ✓"]
 CARD_MEMBERS = ("title", "kind", "status", "content", "locations", "rawInput", "name")
 
@@ -92,7 +93,7 @@ def assert_free(home: Path, session_id: str) -> None:
 
         def opens() -> bool:
             answer = other.response(other.begin("session/resume", stored(session_id, home)))
-            assert "result" in answer or answer["error"]["data"]["reason"] == "sessionBusy", answer
+            assert "result" in answer or answer["error"]["data"]["reason"] == "sessionInUse", answer
             return "result" in answer
 
         wait_until(opens)

@@ -20,6 +20,8 @@ from adapter.wire.envelope import Params, RpcError
 
 MAX_PROTOCOL_VERSION = 65535
 
+MAX_ADDITIONAL_DIRECTORIES = 64
+
 FORK = "muse/fork"
 """The key of a cut point in `_meta` of `session/fork`."""
 
@@ -228,7 +230,9 @@ def _additional_directories(fields: Fields, ours: AgentCapabilities) -> tuple[st
     """The extra roots of this session; what is not listed is not a root (`acp.md §4`)."""
     directories = fields.strings("additionalDirectories")
     if directories and not ours.additional_directories:
-        raise fields.refuse("additionalDirectories", "additional directories are not supported")
+        raise fields.refuse("additionalDirectories", "additional directories are not supported by this Muse")
+    if len(directories) > MAX_ADDITIONAL_DIRECTORIES:
+        raise fields.refuse("additionalDirectories", f"must be at most {MAX_ADDITIONAL_DIRECTORIES}")
     for index, directory in enumerate(directories):
         problem = path_problem(directory)
         if problem is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import PureWindowsPath
 
 from adapter.acp import errors
@@ -56,6 +57,25 @@ def require_directory(path: str, field: str = "cwd") -> None:
     problem = _directory_problem(path)
     if problem is not None:
         raise unusable_directory(path, problem, field)
+
+
+def require_roots(cwd: str, additional: Sequence[str]) -> tuple[str, ...]:
+    """The roots of a session, its own folder first, links followed, so that none of them leads out of what was named.
+    Touches the disk.
+
+    Raises:
+        RpcError: -32602 that names the field: a directory that cannot be used, or that is there twice.
+    """
+    require_directory(cwd)
+    roots = [os.path.realpath(cwd)]
+    for index, path in enumerate(additional):
+        field = f"additionalDirectories[{index}]"
+        require_directory(path, field)
+        root = os.path.realpath(path)
+        if root in roots:
+            raise unusable_directory(path, "is one of the session's directories already", field)
+        roots.append(root)
+    return tuple(roots)
 
 
 def unusable_directory(path: str, problem: str, field: str = "cwd") -> RpcError:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from adapter.acp import errors
 from adapter.acp.mcp_servers import HttpServer, McpServer, StdioServer
+
+UNSUPPORTED: Final = (
+    "this Muse host does not take MCP servers from a client; Muse 1.3.0 and newer do. "
+    "Update Muse, or let the editor pass none and set them up in Muse"
+)
 
 
 def session_config(servers: Sequence[McpServer], granted: frozenset[str]) -> dict[str, Any] | None:
@@ -19,7 +24,7 @@ def session_config(servers: Sequence[McpServer], granted: frozenset[str]) -> dic
     if not servers:
         return None
     if "sessionMcp" not in granted:
-        raise errors.invalid_params("mcpServers", "this Muse host does not take MCP servers from a client")
+        raise errors.invalid_params("mcpServers", UNSUPPORTED)
     return {"mcpServers": {server.name: _server(server) for server in servers}}
 
 

@@ -14,11 +14,11 @@ from tests.adapter_process import Json, running_adapter
 from tests.output_clients import KEY, OPT_IN, error_of, reading, stored
 from tests.output_hosts import ITEM, SESSION
 from tests.processes import open_descriptors, wait_until
-from tests.screens import LEAVES, PROMPTS, a_session, assert_free, before_answer, cards_of, told, without_user
+from tests.screens import LEAVES, PROMPTS, VERSIONS, a_session, assert_free, before_answer, cards_of, told, without_user
 from tests.scripted_hosts import place
 from tests.storing_hosts import StoringHost
 
-each_version = pytest.mark.parametrize("version", ["1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.13"])
+each_version = pytest.mark.parametrize("version", VERSIONS)
 each_way = pytest.mark.parametrize("method", ["session/load", "session/resume"])
 
 # -- load
@@ -48,11 +48,11 @@ def test_l2_an_id_nobody_knows_is_not_found(tmp_path: Path, version: str, method
     with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
         adapter.initialize()
         for session_id in ("ses-gone", "../../etc", "0" * 36):
-            error = error_of(adapter.refused(method, stored(session_id, tmp_path)))
-            assert error == (-32002, {"reason": "sessionUnknown", "sessionId": session_id})
             # L3: and nothing is left behind that a prompt could go to.
             prompt = {"sessionId": session_id, "prompt": [{"type": "text", "text": "hello"}]}
-            assert error_of(adapter.refused("session/prompt", prompt)) == error
+            for asked, params in ((method, stored(session_id, tmp_path)), ("session/prompt", prompt)):
+                code, data = error_of(adapter.refused(asked, params))
+                assert (code, data["reason"], data["sessionId"]) == (-32002, "sessionUnknown", session_id)
         assert adapter.updates() == []
         assert adapter.finish() == 0
 
