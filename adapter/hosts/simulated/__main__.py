@@ -16,6 +16,10 @@ def main(argv: list[str]) -> int:
             print(HONEST, file=sys.stderr)
         print(shown.text, end="", file=sys.stdout if shown.code == EXIT_OK else sys.stderr)
         return shown.code
+    if options.command != "serve":
+        from adapter.hosts.simulated.credentials import log_in, log_out
+
+        return (log_in if options.command == "login" else log_out)(options.data_dir)
     # Only serving needs the rest, and `--version` is asked for often.
     from adapter.hosts.simulated.faults import BadFaults, read_faults
     from adapter.hosts.simulated.host import Host

@@ -26,6 +26,7 @@ def resume(host: Host, params: Json) -> Json:
     preference = word(params, "history", PREFERENCES, "auto")
     excluded, cursor = flag(params, "excludeItems", False), optional_text(params, "cursor")
     check_config(host, params)
+    host.credentials.check_session()
     # A cursor that cannot be served refuses the whole request, before anything is loaded.
     missed = [] if cursor is None else past(host, params).suffix(cursor)
     session = host.sessions.get(session_id) or _load(host, session_id)

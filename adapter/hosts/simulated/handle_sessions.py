@@ -61,6 +61,7 @@ def start(host: Host, params: Json) -> Json:
     if session_id in host.sessions or host.store.has(session_id):
         raise rejected(params["commandId"], "session_id_conflict")
     facts = new_facts(host, session_id, params)
+    host.credentials.check_session()
     check_config(host, params)
     hold(host, session_id)
     session = open_session(host, facts, View())

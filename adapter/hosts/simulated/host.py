@@ -21,6 +21,7 @@ from adapter.hosts.simulated import (
     ids,
     questions,
 )
+from adapter.hosts.simulated.credentials import Credentials
 from adapter.hosts.simulated.errors import invalid, refusal
 from adapter.hosts.simulated.faults import Faults
 from adapter.hosts.simulated.ledger import Ledger
@@ -70,6 +71,7 @@ class Host:
         self.output = output
         self.store = Store(None if options.no_session_log else options.data_dir)
         self.ledger = Ledger(self.store)
+        self.credentials = Credentials(settings, options.data_dir)
         self.sessions: dict[str, Session] = {}
         self.deletions = handle_delete.Deletions()
         self.client: Json = {}

@@ -29,7 +29,10 @@ THIS_LIFE_ONLY: Final = frozenset(
 """Commands that are remembered as long as the host lives."""
 
 NOT_TAKEN_IN: Final = frozenset(
-    {"invalidParams", "sessionNotFound", "sessionInUse", "sessionNotLoaded", "backpressured", "overloaded"}
+    {
+        *("invalidParams", "sessionNotFound", "sessionInUse", "sessionNotLoaded", "backpressured", "overloaded"),
+        "authRequired",
+    }
 )
 """Refusals before admission: the same id may be used again once the cause is gone."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -19,6 +19,8 @@ HONEST: Final = "simulated host, no model is called"
 _USAGE: Final = """\
 usage: muse [--profile VERSION] [--data-dir DIR] [--faults FILE] --version
        muse [--profile VERSION] [--data-dir DIR] [--faults FILE] serve [flags]
+       muse [--data-dir DIR] login
+       muse [--data-dir DIR] logout
 """
 
 _SERVE_HELP: Final = f"""\
@@ -46,6 +48,7 @@ _SWITCHES: Final = {
     "--no-session-log": "no_session_log",
 }
 _VALUES: Final = {"--provider": "provider", "--model": "model", "--sandbox-network": "sandbox_network"}
+_COMMANDS: Final = ("serve", "login", "logout")
 _GLOBAL_VALUES: Final = {"--profile": "profile", "--data-dir": "data_dir", "--faults": "faults"}
 
 
@@ -54,6 +57,7 @@ class Options(msgspec.Struct):
 
     profile: Profile
     data_dir: Path
+    command: Literal["serve", "login", "logout"] = "serve"
     faults: str | None = None
     """Path of a fault file."""
     provider: str | None = None
@@ -76,17 +80,19 @@ class Shown(Exception):
 
 
 def parse(argv: list[str]) -> Options:
-    """The options of `serve`.
+    """The options of `serve`, `login` or `logout`.
 
     Raises:
-        Shown: there is nothing to serve: a version, a help text, or a mistake.
+        Shown: there is nothing to do: a version, a help text, or a mistake.
     """
     found: dict[str, str | bool] = {}
     words = list(argv)
-    serving = version = False
+    command: str | None = None
+    version = False
     while words:
         word, equals, value = words.pop(0).partition("=")
-        names = _VALUES if serving else _GLOBAL_VALUES
+        serving = command == "serve"
+        names = _VALUES if serving else _GLOBAL_VALUES if command is None else {}
         if word in names:
             if not equals and not words:
                 raise _wrong(f"{word} needs a value")
@@ -95,18 +101,18 @@ def parse(argv: list[str]) -> Options:
             found[_SWITCHES[word]] = True
         elif word in ("-h", "--help"):
             raise Shown(_SERVE_HELP if serving else _USAGE, EXIT_OK)
-        elif word == "--version" and not serving:
+        elif word == "--version" and command is None:
             version = True
-        elif word == "serve" and not serving:
-            serving = True
+        elif word in _COMMANDS and command is None and not equals:
+            command = word
         else:
             raise _wrong(f"unexpected argument {word!r}")
     options = _options(found)
     if version:
         raise Shown(f"Muse Code {options.profile.version} ({options.profile.build})\n", EXIT_OK)
-    if not serving:
+    if command is None:
         raise _wrong("this stand-in has no terminal interface; use serve")
-    return options
+    return msgspec.structs.replace(options, command=command)
 
 
 def _options(found: dict[str, str | bool]) -> Options:

@@ -41,6 +41,11 @@ class Profile(msgspec.Struct, frozen=True):
     models_apply: bool = True
     """Whether selecting a model reaches the turns (1.1.1: no)."""
 
+    def error_kind(self, kind: str) -> str:
+        """The word of this version for the error of a turn."""
+        older = {"authRequired": "modelError", "mcpLinkError": "configError"}
+        return older.get(kind, kind) if kind in self.withheld.get("turnError", ()) else kind
+
     def sends(self, name: str) -> bool:
         """Whether a notification or an item kind of that name is sent."""
         return name in self.notifications or name in self.kinds or name in UNHEARD_OF

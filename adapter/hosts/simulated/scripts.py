@@ -9,6 +9,7 @@
 | `slow SECONDS` | one delta, then a wait that an interrupt ends, then the rest |
 | `fail [KIND]` | two deltas, then the turn fails with that error kind (`modelError` if not given) |
 | `fail launchError` | the same, but if the turn had to wait in the queue it fails without ever having started |
+| `expire` | two deltas, then the turn fails because the login has expired; it is gone until the next one |
 | `history N` | N short messages, kept and not streamed: a past of many pages |
 | `retry` | a model call fails and is retried, then an answer |
 | `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
@@ -48,6 +49,7 @@ from adapter.hosts.simulated.steps import (
     Completed,
     Delta,
     End,
+    ForgetLogin,
     LoseNext,
     Notify,
     Script,
@@ -147,6 +149,22 @@ def _fail(turn: Turn) -> Script:
     yield End("failed", text, {"kind": kind, "message": text, "retryable": kind == "modelError"})
 
 
+def logged_out(turn: Turn) -> Script:
+    """A turn of a host that has no login."""
+    text = "not logged in; run muse login (simulated)"
+    yield End("failed", text, {"kind": turn.profile.error_kind("authRequired"), "message": text, "retryable": False})
+
+
+def _expire(turn: Turn) -> Script:
+    message = turn.item("agentMessage", text="")
+    yield Started(message, kept=False)
+    yield Delta(message, "Let me see… ")
+    yield Delta(message, "hm —")
+    yield Completed(message, status="failed")
+    yield ForgetLogin()
+    yield from logged_out(turn)
+
+
 def _history(turn: Turn) -> Script:
     for index in range(turn.number(1, 100)):
         yield Completed(turn.item("agentMessage", text=f"Message № {index}", messagePhase="commentary"))
@@ -201,6 +219,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "branch": _branch,
     "roots": _roots,
     "fail": _fail,
+    "expire": _expire,
     "history": _history,
     "retry": _retry,
     "gap": _gap,

@@ -1,8 +1,10 @@
-"""The host's settings file, `settings.json` in the data directory: limits that tests want small (`msp.md §24`)."""
+"""The host's settings file, `settings.json` in the data directory: limits that tests want small (`msp.md §24`), and
+habits that not every host has."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -20,6 +22,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     """Most events of one page, whatever the client asks for."""
     output_bytes: int = 6 * 1024 * 1024
     """Most bytes of one piece of a stored output."""
+    login: bool = False
+    """Whether a login is needed: META_API_KEY, or the file that muse login writes."""
+    login_read_once: bool = False
+    """Whether a login is looked for only when the host starts, and not again at each turn."""
+    login_at: Literal["turn", "session"] = "turn"
+    """What fails without one: turns, or already the opening of a session."""
 
 
 class BadSettings(Exception):

@@ -112,6 +112,10 @@ class StoreOutput(msgspec.Struct, frozen=True):
     record: Json
 
 
+class ForgetLogin(msgspec.Struct, frozen=True):
+    """The login is no longer good for anything."""
+
+
 class AskApproval(msgspec.Struct, frozen=True):
     """Wait for the user's consent. The script is sent a `Verdict`."""
 
@@ -175,6 +179,7 @@ Step: TypeAlias = (
     | Wait
     | LoseNext
     | StoreOutput
+    | ForgetLogin
     | AskApproval
     | AskUser
     | Spawn

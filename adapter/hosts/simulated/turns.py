@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from adapter.hosts.simulated import approvals, ids, questions, steps
-from adapter.hosts.simulated.scripts import script_for
+from adapter.hosts.simulated.scripts import logged_out, script_for
 from adapter.hosts.simulated.steps import Draft, End, Json, Script
 from adapter.hosts.simulated.turn import Turn
 
@@ -177,6 +177,10 @@ class Driver:
         self.session.note("output", step.record)
         return True
 
+    def _forget_login(self, step: steps.ForgetLogin) -> bool:
+        self.host.credentials.expire()
+        return True
+
     def _ask_approval(self, step: steps.AskApproval) -> bool:
         return approvals.ask(self, step)
 
@@ -207,6 +211,7 @@ _PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
     steps.Wait: Driver._wait,
     steps.LoseNext: Driver._lose_next,
     steps.StoreOutput: Driver._store_output,
+    steps.ForgetLogin: Driver._forget_login,
     steps.AskApproval: Driver._ask_approval,
     steps.AskUser: Driver._ask_user,
     steps.Spawn: Driver._spawn,
@@ -233,7 +238,8 @@ def launch(host: Host, session: Session, turn_id: str, queued: bool = False) -> 
     session.emit("turn/started", {"turnId": turn_id, "commandId": prompt["commandId"]}, run=turn_id)
     session.show_status()
     show_prompt(session, turn, prompt)
-    driver = Driver(host, session, turn, script_for(turn))
+    script = script_for(turn) if host.credentials.allow_turn() else logged_out(turn)
+    driver = Driver(host, session, turn, script)
     session.running = driver
     host.faults.strike(host, "turn")
     driver.schedule()
