@@ -1,5 +1,5 @@
 """Write what the documents repeat of the code: the tables in `docs/simulated-host.md` and `docs/errors.md`, the demo in
-`README.md`, the conversation in `docs/stored-output.md`.
+`README.md`, the conversation in `docs/stored-output.md`, all of `docs/conformance.md`.
 
 `make docs` runs it; tests compare.
 """
@@ -21,12 +21,14 @@ from adapter.bridge import host_errors
 from adapter.bridge.host_errors import Meaning
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
+from tests import checklist
 from tests.example_conversation import example
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = ROOT / "README.md"
 SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
 ERRORS: Final = ROOT / "docs" / "errors.md"
+CONFORMANCE: Final = ROOT / "docs" / "conformance.md"
 STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
 
 DEMO_SECONDS: Final = 60.0
@@ -151,6 +153,7 @@ def main() -> None:
     """Write them."""
     STORED_OUTPUT.write_text(with_example(STORED_OUTPUT.read_text("utf-8")), "utf-8")
     SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8")), "utf-8")
+    CONFORMANCE.write_text(checklist.document(), "utf-8")
     ERRORS.write_text(with_host_errors(ERRORS.read_text("utf-8")), "utf-8")
     README.write_text(with_demo(README.read_text("utf-8")), "utf-8")
 
