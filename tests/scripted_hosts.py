@@ -74,7 +74,9 @@ class ScriptedHost:
     # -- running
 
     def main(self) -> None:
-        """The command line."""
+        """The command line. It has no flags, and a question for them is not counted as a run."""
+        if "--help" in sys.argv:
+            return
         run = self.show_version if "--version" in sys.argv else self.serve
         with (self.directory / f"{'serve' if run == self.serve else 'version'}.pids").open("a") as pids:
             pids.write(f"{os.getpid()}\n")

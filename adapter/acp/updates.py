@@ -223,10 +223,18 @@ def session_info(
     return params
 
 
-def usage(session_id: str, used: int, size: int, *, cost: float | None = None, currency: str = "USD") -> Params:
+def usage(
+    session_id: str,
+    used: int,
+    size: int,
+    *,
+    cost: float | None = None,
+    currency: str = "USD",
+    meta: dict[str, Any] | None = None,
+) -> Params:
     """The context window in tokens, and the cost of the session so far. Not sent without a real `size`."""
     spent = None if cost is None else {"amount": cost, "currency": currency}
-    return _update(session_id, "usage_update", None, used=used, size=size, cost=spent)
+    return _update(session_id, "usage_update", meta, used=used, size=size, cost=spent)
 
 
 def notice(session_id: str, severity: Severity, title: str, description: str | None = None) -> Params:

@@ -40,7 +40,9 @@ class MuseAgent:
     """One client's agent (`adapter.acp.agent.AgentProtocol`)."""
 
     def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
-        self.capabilities = AgentCapabilities(load_session=True, resume_session=True, close_session=True)
+        self.capabilities = AgentCapabilities(
+            load_session=True, resume_session=True, close_session=True, modes=True, config_options=True
+        )
         self._version = version
         self._choice = choice
         self._cache = cache
@@ -70,7 +72,11 @@ class MuseAgent:
         if not self._settled:
             # Once: what was settled holds for the connection, also if the client initializes again.
             self.reader.negotiation = await negotiate(asked.client.stored_output, self._choice, self._cache)
-            self._sessions.terms = Terms(client=asked.client, output_offered=self.reader.negotiation.offered)
+            self._sessions.terms = Terms(
+                client=asked.client,
+                output_offered=self.reader.negotiation.offered,
+                allow_all=self._choice.allow_all,
+            )
             self._settled = True
         meta = self.reader.negotiation.meta()
         result: Params = {
@@ -97,24 +103,32 @@ class MuseAgent:
     async def new_session(self, asked: params.NewSession, call: Call) -> Params:
         """Start a session in a folder."""
         conversation = await self._openings.start(asked)
-        return {"sessionId": conversation.session_id}
+        return {"sessionId": conversation.session_id} | conversation.options.result()
 
     async def load_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show all of it, then answer."""
-        await self._openings.open_stored(asked, replay=True)
-        return {}
+        conversation = await self._openings.open_stored(asked, replay=True)
+        return conversation.options.result()
 
     async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
         conversation = await self._openings.open_stored(asked, replay=False)
         # It begins when this has been answered, since nothing is waited for until then.
         self._background.start(partial(conversation.go_on, restore=self._sessions.terms.output_offered))
-        return {}
+        return conversation.options.result()
 
     async def close_session(self, asked: params.CloseSession, call: Call) -> Params:
         """End a session on this connection; it stays stored."""
         await self._sessions.close(asked.session_id)
         return {}
+
+    async def set_mode(self, asked: params.SetMode, call: Call) -> Params:
+        """Choose what Muse may do in a session, in the older form."""
+        return await self._sessions.get(asked.session_id).options.set_mode(asked.mode_id)
+
+    async def set_config_option(self, asked: params.SetConfigOption, call: Call) -> Params:
+        """Choose a value of one of a session's options; the answer has all of them."""
+        return await self._sessions.get(asked.session_id).options.set_option(asked.config_id, asked.value)
 
     def admit_prompt(self, asked: params.Prompt, call: Call) -> Work:
         """Put a prompt in its session's line."""

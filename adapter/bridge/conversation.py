@@ -14,8 +14,12 @@ from adapter.bridge.card_style import CardStyle
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.diffs import Diffs
 from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.facts import Facts
+from adapter.bridge.launch_profile import RESTRICTED
+from adapter.bridge.notices import Notices
 from adapter.bridge.projection import Projection
 from adapter.bridge.prompts import CANCEL_GRACE, Prompts
+from adapter.bridge.session_options import SessionOptions
 from adapter.bridge.stored_output.scan import HandleScan, MalformedPage
 from adapter.bridge.stored_output.walk import walk
 from adapter.bridge.terms import Terms
@@ -24,8 +28,14 @@ from adapter.msp.changes import (
     ApprovalResolved,
     ApprovalUpdated,
     Change,
+    ContextUsageChanged,
+    GapLeft,
     InputOpened,
     ItemChanged,
+    RetryScheduled,
+    SessionFactChanged,
+    TodoListChanged,
+    TokenUsageChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -70,20 +80,55 @@ class Conversation:
         self._dialogs = Dialogs(
             peer, self._session, self._projection, background, self.cancel, self._prompts.is_stopped
         )
+        notices = Notices(
+            style.session_id, peer, shown=self.terms.client.notices, in_turn=lambda: self._projection.in_turn
+        )
+        self._facts = Facts(self._session, peer, notices)
+        self.options = SessionOptions(
+            self._session,
+            self._attachment,
+            peer,
+            background,
+            notices,
+            allow_all=self.terms.allow_all,
+            can_restrict=lambda: hosts.offers(RESTRICTED),
+        )
+        self.row: Params = {}
+        """What the host said of the session when it opened it (`msp.md §10.1`)."""
         self._retired = False
         self._held: list[tuple[str, Params]] | None = None
         """Events that wait for `go_on`; None if they do not have to."""
         self._on_change: dict[type, Callable[[Any], None]] = {
-            TurnStarted: lambda change: self._prompts.name_run(change.command_id, change.turn_id),
+            TurnStarted: self._turn_started,
             TurnEnded: self._prompts.turn_ended,
             ItemChanged: self._item_changed,
             ApprovalOpened: lambda change: self._dialogs.ask(change.params),
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
             ApprovalResolved: self._approval_resolved,
             InputOpened: lambda change: self._dialogs.decline_input(change.params),
+            TodoListChanged: self._facts.show,
+            ContextUsageChanged: self._facts.show,
+            TokenUsageChanged: self._tokens_used,
+            SessionFactChanged: self._fact_changed,
+            RetryScheduled: self._facts.show,
+            GapLeft: self._facts.show,
         }
 
     # -- its life
+
+    def opened(self, row: Params) -> None:
+        """The host has opened the session, and said this of it; what can be set in it is learnt from now on."""
+        self.row = row
+        self.options.begin(row)
+
+    def row(self) -> Params:
+        """The host's row of the session as it was opened, with the name it has now."""
+        return self._row | self._session.fold.facts.get("name", {}) | {"sessionId": self.session_id}
+
+    def show_facts(self) -> None:
+        """Tell what is known beside the messages, as after a replay: plan, use of the context, title, options."""
+        self._facts.show_all(self.row)
+        self.options.show()
 
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
@@ -108,6 +153,7 @@ class Conversation:
     def retire(self) -> None:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
         self._retired = True
+        self.options.end()
         self._dialogs.withdraw_all()
 
     async def replay(self, *, at_rest: bool, tasks_go_on: bool) -> None:
@@ -187,6 +233,18 @@ class Conversation:
             handle(change)
         else:
             self._projection.show(change)
+
+    def _turn_started(self, change: TurnStarted) -> None:
+        self._prompts.name_run(change.command_id, change.turn_id)
+        self._facts.show(change)
+
+    def _tokens_used(self, change: TokenUsageChanged) -> None:
+        self._facts.show(change)
+        self.options.take_usage(change.params)
+
+    def _fact_changed(self, change: SessionFactChanged) -> None:
+        self._facts.show(change)
+        self.options.take(change.name, change.params)
 
     def _item_changed(self, change: ItemChanged) -> None:
         """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from adapter.hosts.select import STAND_INS, stand_in_command
+from adapter.hosts.select import STAND_INS, stand_in_abilities, stand_in_command
 from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
 from adapter.msp.host import HostStartError
 from adapter.msp.process import CLOSE_GRACE
 from adapter.wire.framing import MSP_FRAME_CAP
-from host_probe import NotFound, VersionCache, default_directory, find_muse
+from host_probe import Abilities, NotFound, VersionCache, default_directory, find_muse, identify
 
 WITHOUT_MUSE: Final = "To try the adapter without Muse: --muse simulated."
 
@@ -29,6 +29,8 @@ class HostChoice(msgspec.Struct, frozen=True):
     close_grace: float = CLOSE_GRACE
     frame_cap: int = MSP_FRAME_CAP
     read_host_idle: float = READ_HOST_IDLE
+    allow_all: bool = False
+    """Whether a session may be set to allow everything."""
 
 
 def version_cache(choice: HostChoice) -> VersionCache | None:
@@ -54,3 +56,16 @@ def resolve_muse(choice: HostChoice) -> Sequence[str]:
     if isinstance(found, NotFound):
         raise HostStartError("museNotFound", found.message(WITHOUT_MUSE))
     return [str(found.path)]
+
+
+def remembered_abilities(choice: HostChoice, cache: VersionCache | None) -> Abilities | None:
+    """What the host is known to be able to do before it has been asked; None if nothing is known.
+
+    Raises:
+        HostStartError: as for `resolve_muse`.
+    """
+    muse = resolve_muse(choice)
+    if choice.muse and (abilities := stand_in_abilities(choice.muse)) is not None:
+        return abilities
+    identity = identify(muse, choice.environ) if cache is not None else None
+    return cache.abilities(identity) if cache is not None and identity is not None else None

@@ -67,6 +67,9 @@ class Openings:
             if not isinstance(session_id, str):
                 raise errors.host_error("malformedResult", "The host did not name the session")
             conversation = self._conversation(session_id, asked.cwd, host, config)
+            async with self._left_again(conversation):
+                conversation.opened(session)
+                await conversation.options.settled()
             self._sessions.add(conversation)
             return conversation
 
@@ -90,11 +93,14 @@ class Openings:
                     root = session.get("workspaceRoot")
                     if isinstance(root, str) and not same_directory(root, asked.cwd):
                         raise unusable_directory(asked.cwd, "is not the folder of this session")
+                    conversation.opened(session)
                     if replay:
                         at_rest = session.get("status") in _AT_REST
                         await conversation.replay(at_rest=at_rest, tasks_go_on=known is not None)
+                        conversation.show_facts()
                     else:
                         conversation.hold()
+                    await conversation.options.settled()
                 self._sessions.add(conversation)
                 return conversation
 

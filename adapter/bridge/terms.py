@@ -1,4 +1,4 @@
-"""What was settled with the client at `initialize`."""
+"""What was settled at `initialize`, mostly with the client."""
 
 from __future__ import annotations
 
@@ -13,3 +13,5 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientCapabilities = ClientCapabilities()
     output_offered: bool = False
     """Whether cards carry handles to stored output."""
+    allow_all: bool = False
+    """Whether the user may choose that everything is allowed; settled by how the adapter was started."""

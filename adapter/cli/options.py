@@ -53,6 +53,11 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
         metavar="S",
         help="seconds a host that reads stored output is kept after a read; 0: one a read (default: %(default)g)",
     )
+    parser.add_argument(
+        "--allow-all",
+        action="store_true",
+        help="let a session be set to the approval mode that allows everything without asking",
+    )
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="warning")
     parser.add_argument(
         "--acp-frame-cap",
@@ -90,6 +95,7 @@ def host_choice(arguments: argparse.Namespace) -> HostChoice:
         startup_timeout=arguments.startup_timeout,
         frame_cap=arguments.msp_frame_cap,
         read_host_idle=arguments.read_host_idle,
+        allow_all=arguments.allow_all,
     )
 
 

@@ -101,6 +101,12 @@ class GapSeen(msgspec.Struct, frozen=True, gc=False):
     next: str
 
 
+class GapLeft(msgspec.Struct, frozen=True, gc=False):
+    """A gap, or a part of it, could not be read afterwards; `why` is for people."""
+
+    why: str
+
+
 class SessionClosed(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
@@ -127,6 +133,7 @@ Change: TypeAlias = (
     | SessionFactChanged
     | RetryScheduled
     | GapSeen
+    | GapLeft
     | SessionClosed
     | Unrecognised
 )

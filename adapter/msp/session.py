@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
 
-from adapter.msp.changes import Change
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.changes import Change, GapLeft
+from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
 from adapter.msp.fold import SessionFold
 from adapter.msp.history import History
 from adapter.msp.host import Host
+from adapter.msp.ids import uuid7
 from adapter.msp.view import SessionView
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.msp")
+
+LEAVE_SECONDS: Final = 10.0
+"""How long a host may take to let go of a session after it said that it will."""
 
 
 class Session:
@@ -29,6 +33,9 @@ class Session:
         self._view = SessionView(session_id)
         self._on_change = on_change
         self._background = background
+        self.return_to_host: Callable[[HostGone | MspError], Awaitable[None]] | None = None
+        """Awaited when a host has ended before it acknowledged a command, or does not have the session loaded: it is
+        loaded again, there or on the next host. Raises if it cannot be."""
 
     @property
     def fold(self) -> SessionFold:
@@ -47,6 +54,30 @@ class Session:
         self.host = host
         self.fold.distrust_streams()
 
+    def catch_up(self, head: str | None) -> None:
+        """Read what has happened since the last durable event that was seen, up to `head`; what arrives meanwhile
+        comes after it. Then see which questions are open."""
+        after = self.fold.last_durable_cursor
+        if after is None or after == head:
+            self._background.start(self.reconcile)
+        else:
+            self._read_back(lambda: self._view.recovery.open(after, head or ""))
+
+    def read_anew(self) -> None:
+        """Read everything from the beginning, for what is not known of it; then see which questions are open."""
+        self._read_back(self._view.recovery.restart)
+
+    def _read_back(self, begin: Callable[[], None]) -> None:
+        filling = self._view.recovery.active
+        begin()
+        if not filling:
+            self._background.start(self._fill_gap)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether something of it is going on at its host, as far as is known."""
+        return bool(self.fold.turns.running or self.fold.open_questions)
+
     async def _fill_gap(self) -> None:
         """Read what was not delivered (`msp.md §11.4`)."""
         view = self._view
@@ -62,6 +93,7 @@ class Session:
                 self._tell(view.take_page(result))
         if view.incomplete is not None:
             log.warning("a gap in the session's events could not be filled: %s", view.incomplete)
+            self._on_change(GapLeft(view.incomplete))
         if view.reconcile_due:
             await self.reconcile()
 
@@ -75,17 +107,60 @@ class Session:
 
     async def leave(self) -> None:
         """Stop the events and, where the host can, whatever runs, and have it unload the session; a failure is only
-        logged."""
+        logged. Returns when the host has let go of it, or nothing more can be done."""
         try:
             await self.host.query("view/unsubscribe", {"sessionId": self.session_id})
-            await self.host.command("session/leave", {"sessionId": self.session_id, "stop": True})
+            await self.host.carry_out(
+                "session/leave",
+                {"sessionId": self.session_id, "stop": True},
+                conclusion="session/leaveCompleted",
+                seconds=LEAVE_SECONDS,
+            )
         except MspError as error:
             if error.kind != "methodNotFound":
                 log.warning("the host did not let go of a session: %s", error)
+        except RequestTimeout as error:
+            log.warning("the host did not let go of a session: %s", error)
         except HostGone:
             pass
 
     # -- commands
+
+    async def command(
+        self,
+        method: str,
+        params: Params,
+        *,
+        command_id: str | None = None,
+        trace: Params | None = None,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Params:
+        """Send a command about this session; the ack.
+
+        If the host ends before it has acknowledged it, the session is loaded on the next one and the command is sent
+        there under the same id, once, if it is still `wanted`: a durable host takes it in once, however often it comes
+        (`msp.md §6, §23.4`). Not for decisions, whose ids another host does not know, and not for stopping things,
+        which no other host remembers.
+
+        Raises:
+            MspError, HostGone: as for `Host.command`.
+        """
+        params = {"sessionId": self.session_id, **params}
+        command_id = command_id or uuid7()
+        try:
+            return await self.host.command(method, params, command_id=command_id, trace=trace)
+        except HostClosed as error:
+            missed: HostGone | MspError = error
+        except MspError as error:
+            if error.kind != "sessionNotLoaded":
+                raise
+            missed = error
+        if self.return_to_host is None or not wanted():
+            raise missed
+        await self.return_to_host(missed)
+        if not wanted():
+            raise missed
+        return await self.host.command(method, params, command_id=command_id, trace=trace)
 
     async def start_turn(
         self,
@@ -96,8 +171,10 @@ class Session:
         display_text: str | None = None,
         effort: str | None = None,
         trace: Params | None = None,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Params:
-        """Submit a prompt; the ack names the turn, its end comes as a change. `replace` stops whatever runs.
+        """Submit a prompt; the ack names the turn, its end comes as a change. `replace` stops whatever runs. `wanted`
+        is as for `command`.
 
         `display_text` is what a transcript shows of the prompt, if that is not its input; `effort` the reasoning tier
         of this turn alone.
@@ -105,14 +182,14 @@ class Session:
         Raises:
             MspError, HostGone: it was not admitted, or nobody knows.
         """
-        params: Params = {"sessionId": self.session_id, "input": parts}
+        params: Params = {"input": parts}
         if replace:
             params["ifBusy"] = "replace"
         if display_text is not None:
             params["displayText"] = display_text
         if effort is not None:
             params["reasoningEffort"] = effort
-        return await self.host.command("turn/start", params, command_id=command_id, trace=trace)
+        return await self.command("turn/start", params, command_id=command_id, trace=trace, wanted=wanted)
 
     async def interrupt(self, turn_id: str) -> None:
         """Ask the host to stop exactly this turn.
@@ -128,7 +205,7 @@ class Session:
         Raises:
             MspError, HostGone: as for `Host.command`.
         """
-        return await self.host.command("session/setModel", {"sessionId": self.session_id, "model": model})
+        return await self.command("session/setModel", {"model": model})
 
     async def set_reasoning_effort(self, tier: str) -> Params:
         """Make `tier` the session's standing effort; nothing takes that back (`msp.md §17.2`).
@@ -136,8 +213,7 @@ class Session:
         Raises:
             MspError, HostGone: as for `Host.command`; `methodNotFound` on a host that knows no standing effort.
         """
-        params = {"sessionId": self.session_id, "reasoningEffort": tier}
-        return await self.host.command("session/setReasoningEffort", params)
+        return await self.command("session/setReasoningEffort", {"reasoningEffort": tier})
 
     async def set_approval_mode(self, mode: str) -> Params:
         """Choose what is asked for; the ack's `effectiveMode` tells what is in force (`msp.md §17.3`).
@@ -145,10 +221,13 @@ class Session:
         Raises:
             MspError, HostGone: as for `Host.command`; `commandRejected` where the host allows no such mode.
         """
-        return await self.host.command("session/setApprovalMode", {"sessionId": self.session_id, "mode": mode})
+        return await self.command("session/setApprovalMode", {"mode": mode})
 
-    async def decide(self, approval_id: str, requirement_id: Any, choice_id: str) -> None:
-        """Decide one stage of an approval with a choice the host offered.
+    async def decide(
+        self, approval_id: str, requirement_id: Any, choice_id: str, feedback: str | None = None
+    ) -> Params:
+        """Decide one stage of an approval with a choice the host offered; `feedback` only with a choice that accepts
+        it. The ack says whether that was the last stage (`terminal`).
 
         Raises:
             MspError, HostGone: as for `Host.command`.
@@ -159,7 +238,41 @@ class Session:
             "requirementId": requirement_id,
             "choiceId": choice_id,
         }
-        await self.host.command("approval/decide", params)
+        if feedback is not None:
+            params["feedback"] = feedback
+        return await self.host.command("approval/decide", params)
+
+    async def stop_subagent(self, subagent_id: str) -> None:
+        """Ask the host to stop one subagent of this session.
+
+        Raises:
+            MspError, HostGone: as for `Host.command`.
+        """
+        params = {"sessionId": self.session_id, "subagentId": subagent_id, "reason": "nobody could be asked"}
+        await self.host.command("subagent/stop", params)
+
+    async def answer_input(self, input_id: str, answers: Sequence[Params]) -> None:
+        """Answer a question of the host: one answer for each part of it (`msp.md §16`).
+
+        Raises:
+            MspError, HostGone: as for `Host.command`; `userInputAnswerInvalid` leaves the question open.
+        """
+        params = {"sessionId": self.session_id, "userInputId": input_id, "answers": list(answers)}
+        await self.host.command("userInput/answer", params)
+
+    async def clarify_input(self, input_id: str, text: str) -> None:
+        """Answer a question of the host with the user's own words, of which the model makes what it can.
+
+        Raises:
+            MspError, HostGone: as for `Host.command`.
+        """
+        clarification = {"content": text, "format": "text"}
+        params = {"sessionId": self.session_id, "userInputId": input_id, "clarification": clarification}
+        await self.host.command("userInput/clarify", params)
+
+    def engage_input(self, input_id: str) -> None:
+        """Tell the host that the user has the question on screen, so that it does not answer it by itself."""
+        self.host.notify("userInput/engaged", {"sessionId": self.session_id, "userInputId": input_id})
 
     async def cancel_input(self, input_id: str, reason: str) -> None:
         """Answer a question of the host with nothing.
