@@ -26,6 +26,15 @@ SKILLS: Final = (
     {"selector": "explain", "displayName": "Explain", "description": "Explain the code", "source": "project"},
 )
 
+ANOTHER_SKILL: Final = {
+    "selector": "deploy",
+    "displayName": "Deploy",
+    "description": "Deploy what is there",
+    "source": "project",
+    "argumentHint": "<place>",
+}
+"""What a session has after the script `skills`."""
+
 
 def models(profile: Profile, active: str | None) -> dict[str, Any]:
     """The result of `model/list`; `active` is the session's model, if one was named."""

@@ -151,8 +151,8 @@ def list_models(host: Host, params: Json) -> Json:
 
 def list_skills(host: Host, params: Json) -> Json:
     """`skill/list`."""
-    past(host, params)
-    return {"skills": list(catalog.SKILLS)}
+    session = host.sessions.get(past(host, params).session_id)
+    return {"skills": list(catalog.SKILLS if session is None else session.skills)}
 
 
 def list_tasks(host: Host, params: Json) -> Json:

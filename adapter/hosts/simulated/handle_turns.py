@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from adapter.hosts.simulated import approvals, questions
-from adapter.hosts.simulated.catalog import SKILLS
 from adapter.hosts.simulated.errors import invalid, refusal, rejected
 from adapter.hosts.simulated.ledger import backpressured
 from adapter.hosts.simulated.params import flag, optional_text, rows, text, word
@@ -27,7 +27,7 @@ def start(host: Host, params: Json) -> Json:
     """`turn/start`."""
     session = host.session(params)
     command_id = params["commandId"]
-    prompt = read_prompt(host, params)
+    prompt = read_prompt(host, session, params)
     mode = word(params, "ifBusy", ("queue", "steer", "replace"), "queue")
     if "reasoningEffort" in params:
         word(params, "reasoningEffort", host.profile.efforts)
@@ -57,8 +57,8 @@ def start(host: Host, params: Json) -> Json:
     return _ack(params, command_id, disposition="queued", startedNewTurn=False)
 
 
-def read_prompt(host: Host, params: Json) -> Json:
-    """The input parts as one prompt: `text`, `displayText`, `attachments`, `skill`.
+def read_prompt(host: Host, session: Session, params: Json) -> Json:
+    """The input parts as one prompt: `text`, `displayText`, `attachments`, `skill`, and `seen`, a line for each part.
 
     Raises:
         RpcError: no parts, or one that is not to be used.
@@ -67,18 +67,25 @@ def read_prompt(host: Host, params: Json) -> Json:
     if not parts:
         raise invalid("input", "at least one part is required")
     texts: list[str] = []
-    prompt: Json = {"attachments": []}
+    prompt: Json = {"attachments": [], "seen": []}
     for part in parts:
         kind = part.get("type")
         if kind not in host.profile.parts:
             raise invalid("input", f"no parts of type {kind!r}")
         if kind == "text":
             texts.append(text(part, "text"))
+            prompt["seen"].append(f"text {len(part['text'])} chars")
         elif kind == "image":
-            prompt["attachments"].append(_image(part))
+            image, line = _image(part)
+            prompt["attachments"].append(image)
+            prompt["seen"].append(line)
         elif kind == "skill":
-            prompt["skill"] = _skill(part)
-            texts.append(f"/{prompt['skill']} {part.get('arguments', '')}".strip())
+            skill = _skill(session, part)
+            if part is parts[0]:
+                prompt["skill"] = skill
+            spoken = f"{skill['selector']} {skill['arguments']}".strip()
+            texts.append(f"/{spoken}")
+            prompt["seen"].append(f"skill {spoken}")
         else:
             raise refusal("uploadNotFound", "nothing has been uploaded", uploadId=text(part, "uploadId"))
     prompt["text"] = "".join(texts)
@@ -87,7 +94,7 @@ def read_prompt(host: Host, params: Json) -> Json:
     return prompt
 
 
-def _image(part: Json) -> Json:
+def _image(part: Json) -> tuple[Json, str]:
     media = text(part, "mediaType")
     try:
         whole = base64.b64decode(text(part, "base64Data"), validate=True)
@@ -97,14 +104,16 @@ def _image(part: Json) -> Json:
         raise invalid("input", "an image needs base64Data")
     if ("width" in part) != ("height" in part):
         raise invalid("input", "an image has both width and height or neither")
-    return {"type": "image", "mediaType": media, **{key: part[key] for key in ("width", "height") if key in part}}
+    line = f"image {media} {len(whole)} bytes sha256:{hashlib.sha256(whole).hexdigest()[:16]}"
+    size = {key: part[key] for key in ("width", "height") if key in part}
+    return {"type": "image", "mediaType": media, **size}, line
 
 
-def _skill(part: Json) -> str:
+def _skill(session: Session, part: Json) -> Json:
     selector = text(part, "selector")
-    if all(row["selector"] != selector for row in SKILLS):
+    if all(row["selector"] != selector for row in session.skills):
         raise refusal("skillNotFound", f"there is no skill {selector}", selector=selector)
-    return selector
+    return {"selector": selector, "arguments": optional_text(part, "arguments") or ""}
 
 
 def _ack(params: Json, turn_id: str, **members: Any) -> Json:
@@ -121,7 +130,7 @@ def steer(host: Host, params: Json) -> Json:
     """`turn/steer`: only into exactly that running turn."""
     session = host.session(params)
     expected = text(params, "expectedTurnId")
-    prompt = {**read_prompt(host, params), "commandId": params["commandId"]}
+    prompt = {**read_prompt(host, session, params), "commandId": params["commandId"]}
     driver = session.running
     if driver is None or driver.turn.id != expected:
         raise rejected(params["commandId"], "turn_not_running")

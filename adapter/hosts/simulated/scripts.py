@@ -2,6 +2,7 @@
 
 | prompt | the turn |
 |---|---|
+| a skill | an answer that names the skill and its arguments |
 | anything else | a short answer that repeats the prompt's first line, in three deltas |
 | `stream N [SIZE]` | N deltas of SIZE bytes of text (16 if not given), as fast as the pipe takes them |
 | `think` | a reasoning item whose summary streams, then an answer |
@@ -15,7 +16,16 @@
 | `gap [N]` | an answer of which N durable events (2 if not given) are lost on the way: `view/gap` |
 | `todo` | the plan changes three times |
 | `branch [NAME]` | the workspace is on another branch, or on none |
+| `seen` | an answer that tells each part of the prompt: its characters, bytes, a skill's name |
+| `recall` | an answer with the first prompt of the session |
 | `roots` | an answer with the folders in force, one a line |
+| `skills` | the session has one skill more, `deploy`, and says so |
+| `title TEXT` | the host names the session |
+| `usage USED [WINDOW]` | the context is that full |
+| `model-mismatch NAME` | another model than the session's is said to have answered |
+| `hook`, `hook blocked` | a hook ran, or stopped something, where a version shows it |
+| `websearch` | the provider searched the web, where a version shows it |
+| `damage` | a part of the session's log is said to be unreadable, where a version shows it |
 | `shell N` | a shell tool with N bytes of output: the visible text is bounded, the rest is a stored output |
 | `shell binary N` | the same with bytes that are no text |
 | `shell N WORD...` | the output has that availability; each further word is told by a later revision |
@@ -43,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_tools
+from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_session, scripts_tools
 from adapter.hosts.simulated.steps import (
     Burst,
     Completed,
@@ -67,6 +77,8 @@ _WORDS: Final = ("Grüße ✓ ", "naïve ", "東京 ", "plain ")
 
 def script_for(turn: Turn) -> Script:
     """The script of a prompt."""
+    if turn.skill is not None:
+        return scripts_session.skill(turn)
     word = turn.words[0].lower() if turn.words else ""
     return _SCRIPTS.get(word, _answer)(turn)
 
@@ -132,10 +144,6 @@ def _branch(turn: Turn) -> Script:
     name = turn.words[1] if len(turn.words) > 1 else None
     yield Notify("session/branchChanged", {"branch": name, "workspaceRoot": turn.workspace, "vcs": "git"})
     yield from say(turn, "Another branch, the same code ✓")
-
-
-def _roots(turn: Turn) -> Script:
-    yield from say(turn, "\n".join(turn.roots) or "no folders")
 
 
 def _fail(turn: Turn) -> Script:
@@ -217,7 +225,6 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "slow": _slow,
     "quiet": _quiet,
     "branch": _branch,
-    "roots": _roots,
     "fail": _fail,
     "expire": _expire,
     "history": _history,
@@ -237,6 +244,16 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "subagent": scripts_agents.subagent,
     "workflow": scripts_agents.workflow,
     "compaction": scripts_agents.compaction,
+    "seen": scripts_session.seen,
+    "recall": scripts_session.recall,
+    "roots": scripts_session.roots,
+    "skills": scripts_session.skills,
+    "title": scripts_session.title,
+    "usage": scripts_session.usage,
+    "model-mismatch": scripts_session.model_mismatch,
+    "hook": scripts_session.hook,
+    "websearch": scripts_session.websearch,
+    "damage": scripts_session.damage,
 }
 
 WORDS: Final = frozenset(_SCRIPTS)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from adapter.hosts.simulated import ids
+from adapter.hosts.simulated.catalog import SKILLS
 from adapter.hosts.simulated.journal import Journal
 from adapter.hosts.simulated.shape import without
 from adapter.hosts.simulated.view import TITLE_CHARACTERS, Event, Json, View
@@ -43,6 +44,7 @@ class Session:
         self.subscribed = False
         self.roots: list[str] = list(facts.get("workspaceRoots", ()))
         """The folders it works in now; a turn may replace them."""
+        self.skills: list[Json] = list(SKILLS)
         self.outputs: dict[str, Json] = {}
         self.commands: dict[str, Json] = {}
         self.prompts: dict[str, Json] = {}

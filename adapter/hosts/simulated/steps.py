@@ -116,6 +116,12 @@ class ForgetLogin(msgspec.Struct, frozen=True):
     """The login is no longer good for anything."""
 
 
+class AddSkill(msgspec.Struct, frozen=True):
+    """The session has this skill too from now on."""
+
+    skill: Json
+
+
 class AskApproval(msgspec.Struct, frozen=True):
     """Wait for the user's consent. The script is sent a `Verdict`."""
 
@@ -180,6 +186,7 @@ Step: TypeAlias = (
     | LoseNext
     | StoreOutput
     | ForgetLogin
+    | AddSkill
     | AskApproval
     | AskUser
     | Spawn

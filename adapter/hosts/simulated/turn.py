@@ -21,7 +21,10 @@ class Turn:
         self.text: str = prompt["text"]
         self.wakes: bool = prompt.get("wakes", False)
         """Whether the host itself started the turn, for a goal; nobody said anything then."""
-        self.skill: str | None = prompt.get("skill")
+        self.skill: Json | None = prompt.get("skill")
+        """Selector and arguments, if the prompt begins with a skill."""
+        self.seen: list[str] = prompt.get("seen", [])
+        """A line for each part of the input."""
         self.session_id = session.id
         self.workspace: str = session.facts["workspaceRoot"] or "/"
         self.roots: list[str] = session.roots
@@ -29,6 +32,10 @@ class Turn:
         self.can_run = not host.options.disable_shell
         self.profile = host.profile
         self.view = session.view
+        self.answered_by: str | None = None
+        """The model that answers, if it is not the session's."""
+        self.context: Json | None = None
+        """How full the context is after the turn, if the script says so."""
         self.steered: list[str] = []
         self.first_token_ms: int | None = None
         self._began = time.monotonic()
@@ -59,6 +66,10 @@ class Turn:
     def number(self, at: int, default: int) -> int:
         """The word at that place, if it is a number."""
         return int(self.words[at]) if len(self.words) > at and self.words[at].isdecimal() else default
+
+    def rest(self, at: int) -> str:
+        """What follows that many words, as it was written."""
+        return (self.text.strip().split(None, at) + [""] * (at + 1))[at]
 
     def seconds(self, at: int, default: float) -> float:
         """The word at that place, if it is a number of seconds."""

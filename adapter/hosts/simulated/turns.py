@@ -181,6 +181,12 @@ class Driver:
         self.host.credentials.expire()
         return True
 
+    def _add_skill(self, step: steps.AddSkill) -> bool:
+        if step.skill not in self.session.skills:
+            self.session.skills.append(step.skill)
+            self.host.broadcast("skill/changed", {"sessionId": self.session.id})
+        return True
+
     def _ask_approval(self, step: steps.AskApproval) -> bool:
         return approvals.ask(self, step)
 
@@ -212,6 +218,7 @@ _PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
     steps.LoseNext: Driver._lose_next,
     steps.StoreOutput: Driver._store_output,
     steps.ForgetLogin: Driver._forget_login,
+    steps.AddSkill: Driver._add_skill,
     steps.AskApproval: Driver._ask_approval,
     steps.AskUser: Driver._ask_user,
     steps.Spawn: Driver._spawn,
@@ -297,7 +304,7 @@ def _report_usage(session: Session, turn: Turn) -> None:
     cumulative["cost"] = {"usd": round(cumulative["totalTokens"] * USD_PER_TOKEN, 6), "partial": False}
     params = {
         "turnId": turn.id,
-        "modelId": (session.view.model or session.facts["model"])["modelId"],
+        "modelId": turn.answered_by or (session.view.model or session.facts["model"])["modelId"],
         "usage": usage,
         "promptTokens": usage["inputTokens"],
         "totalTokens": total,
@@ -305,7 +312,7 @@ def _report_usage(session: Session, turn: Turn) -> None:
         "finishReason": "stop",
     }
     session.emit("session/tokenUsage", params, run=turn.id)
-    context = {
+    context = turn.context or {
         "usedTokens": usage["inputTokens"] + usage["outputTokens"],
         "windowTokens": 200_000,
         "pressure": "normal",
