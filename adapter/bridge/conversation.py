@@ -66,10 +66,13 @@ class Conversation:
         self.workspace = style.workspace
         self.terms = terms or Terms()
         self._peer = peer
+        self._login = hosts.login
         self.diffs = Diffs(style.workspace, lambda: (style.workspace,))
         self._projection = Projection(style, peer)
         self._session = Session(host, style.session_id, self._changed, background)
-        self._attachment = Attachment(self._session, hosts, background, config, self._receive, self._host_gone)
+        self._attachment = Attachment(
+            self._session, hosts, background, config, self._receive, self._host_gone, lambda: self._prompts.is_busy
+        )
         self._prompts = Prompts(
             self._session,
             self._attachment,
@@ -93,14 +96,14 @@ class Conversation:
             allow_all=self.terms.allow_all,
             can_restrict=lambda: hosts.offers(RESTRICTED),
         )
-        self.row: Params = {}
+        self._row: Params = {}
         """What the host said of the session when it opened it (`msp.md §10.1`)."""
         self._retired = False
         self._held: list[tuple[str, Params]] | None = None
         """Events that wait for `go_on`; None if they do not have to."""
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: self._turn_started,
-            TurnEnded: self._prompts.turn_ended,
+            TurnEnded: self._turn_ended,
             ItemChanged: self._item_changed,
             ApprovalOpened: lambda change: self._dialogs.ask(change.params),
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
@@ -118,7 +121,7 @@ class Conversation:
 
     def opened(self, row: Params) -> None:
         """The host has opened the session, and said this of it; what can be set in it is learnt from now on."""
-        self.row = row
+        self._row = row
         self.options.begin(row)
 
     def row(self) -> Params:
@@ -127,7 +130,7 @@ class Conversation:
 
     def show_facts(self) -> None:
         """Tell what is known beside the messages, as after a replay: plan, use of the context, title, options."""
-        self._facts.show_all(self.row)
+        self._facts.show_all(self._row)
         self.options.show()
 
     def listen(self) -> None:
@@ -245,6 +248,10 @@ class Conversation:
     def _fact_changed(self, change: SessionFactChanged) -> None:
         self._facts.show(change)
         self.options.take(change.name, change.params)
+
+    def _turn_ended(self, change: TurnEnded) -> None:
+        self._login.turn_ended(change.outcome)
+        self._prompts.turn_ended(change)
 
     def _item_changed(self, change: ItemChanged) -> None:
         """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""
