@@ -67,11 +67,11 @@ def require_roots(cwd: str, additional: Sequence[str]) -> tuple[str, ...]:
         RpcError: -32602 that names the field: a directory that cannot be used, or that is there twice.
     """
     require_directory(cwd)
-    roots = [os.path.realpath(cwd)]
+    roots = [real_path(cwd)]
     for index, path in enumerate(additional):
         field = f"additionalDirectories[{index}]"
         require_directory(path, field)
-        root = os.path.realpath(path)
+        root = real_path(path)
         if root in roots:
             raise unusable_directory(path, "is one of the session's directories already", field)
         roots.append(root)
@@ -84,9 +84,14 @@ def unusable_directory(path: str, problem: str, field: str = "cwd") -> RpcError:
     return errors.invalid_params(field, f"{one_line(path)} {problem}")
 
 
+def real_path(path: str) -> str:
+    """Where a path leads, links followed, be there anything or not. Touches the disk."""
+    return os.path.realpath(path)
+
+
 def same_directory(one: str, other: str) -> bool:
     """Whether two spellings name the same directory, links followed. Touches the disk."""
-    return os.path.realpath(one) == os.path.realpath(other)
+    return real_path(one) == real_path(other)
 
 
 def _directory_problem(path: str) -> str | None:

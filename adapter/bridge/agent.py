@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager
+from functools import partial, wraps
+from typing import Any, Final, TypeVar
 
 import anyio
 
 from adapter.acp import errors, params
-from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities
+from adapter.acp.capabilities import AgentCapabilities
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.listing import Listing
 from adapter.bridge.opening import Openings
+from adapter.bridge.login_methods import LOGIN_METHOD, login_methods
+from adapter.bridge.logout import run_logout
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
@@ -28,12 +33,26 @@ from host_probe import VersionCache
 log = logging.getLogger("adapter.bridge")
 
 PROTOCOL_VERSION: Final = 1
-LOGIN_METHOD: Final = "muse-login"
-TERMINAL_LOGIN_METHOD: Final = "muse-login-terminal"
 
 STOP_GRACE: Final = 1.0
 """Seconds running turns have to end when the client has gone; some clients kill us 1.6 s after they closed our stdin
 (`acp.md §1`)."""
+
+
+Asked = TypeVar("Asked")
+
+
+def needs_login(
+    run: Callable[[MuseAgent, Asked, Call], Awaitable[Params]],
+) -> Callable[[MuseAgent, Asked, Call], Coroutine[Any, Any, Params]]:
+    """A method that is refused while it is known that there is no login."""
+
+    @wraps(run)
+    async def checked(self: MuseAgent, asked: Asked, call: Call) -> Params:
+        with self.login_needed(run.__name__):
+            return await run(self, asked, call)
+
+    return checked
 
 
 class MuseAgent:
@@ -41,7 +60,14 @@ class MuseAgent:
 
     def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
         self.capabilities = AgentCapabilities(
-            load_session=True, resume_session=True, close_session=True, modes=True, config_options=True
+            mcp_http=True,
+            load_session=True,
+            list_sessions=True,
+            resume_session=True,
+            close_session=True,
+            logout=True,
+            modes=True,
+            config_options=True,
         )
         self._version = version
         self._choice = choice
@@ -56,10 +82,15 @@ class MuseAgent:
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
         self._sessions = Sessions(background, lambda session_id: self.reader.end_session(session_id))
         self._openings = Openings(choice, self._hosts, peer, background, self._sessions)
-        read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
+        self._listing = Listing(self._hosts, self._sessions)
+        self._read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
         self.reader = OutputReader(
-            read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
+            self._read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
         )
+
+    def login_needed(self, method: str) -> AbstractContextManager[None]:
+        """Around what needs a login (`adapter.bridge.login.Login.needed`)."""
+        return self._hosts.login.needed(method)
 
     def _is_busy(self) -> bool:
         """Whether any session has a prompt to answer."""
@@ -83,7 +114,7 @@ class MuseAgent:
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": self.capabilities.wire(meta),
             "agentInfo": {"name": "muse-adapter", "title": "Muse Code", "version": self._version},
-            "authMethods": _auth_methods(asked.client),
+            "authMethods": login_methods(asked.client, self._choice.muse),
         }
         if meta is not None:
             # Clients in the field look in either place.
@@ -91,31 +122,54 @@ class MuseAgent:
         return result
 
     async def authenticate(self, asked: params.Authenticate, call: Call) -> Params:
-        """There is nothing to do but to see whether a host is there: Muse keeps its own login."""
+        """Muse keeps its own login, and only a host can tell whether it is good: the next one is asked anew."""
         if asked.method_id != LOGIN_METHOD:
             raise errors.invalid_params("methodId", "is not a login this agent can run")
+        self._hosts.login.try_anew()
         try:
             await self._hosts.host()
         except HostGone as error:
             raise client_error(error) from None
         return {}
 
+    async def logout(self, asked: params.Logout, call: Call) -> Params:
+        """Close every session, have Muse forget its login, and end the hosts that know it."""
+        async with anyio.create_task_group() as tasks:
+            for conversation in self._sessions.all_open():
+                tasks.start_soon(self._sessions.close, conversation.session_id)
+        await run_logout(self._choice)
+        login = self._hosts.login
+        login.log_out()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._hosts.end_all)
+            tasks.start_soon(self._read_host.close)
+        # A key in the environment is a login that only who started us can take away.
+        return {"_meta": {"muse/authStatus": {"configured": True, "source": "environment"}}} if login.has_key else {}
+
+    @needs_login
     async def new_session(self, asked: params.NewSession, call: Call) -> Params:
         """Start a session in a folder."""
         conversation = await self._openings.start(asked)
         return {"sessionId": conversation.session_id} | conversation.options.result()
 
+    @needs_login
     async def load_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show all of it, then answer."""
         conversation = await self._openings.open_stored(asked, replay=True)
         return conversation.options.result()
 
+    @needs_login
     async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
         conversation = await self._openings.open_stored(asked, replay=False)
         # It begins when this has been answered, since nothing is waited for until then.
         self._background.start(partial(conversation.go_on, restore=self._sessions.terms.output_offered))
         return conversation.options.result()
+
+    @needs_login
+    async def list_sessions(self, asked: params.ListSessions, call: Call) -> Params:
+        """A page of the sessions that can be opened."""
+        return await self._listing.page(asked)
 
     async def close_session(self, asked: params.CloseSession, call: Call) -> Params:
         """End a session on this connection; it stays stored."""
@@ -151,25 +205,3 @@ class MuseAgent:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._hosts.close)
             tasks.start_soon(self.reader.close)
-
-
-def _auth_methods(client: ClientCapabilities) -> list[Params]:
-    methods: list[Params] = [
-        {
-            "id": LOGIN_METHOD,
-            "name": "Muse login",
-            "description": "Uses the login of Muse Code; run `muse login` in a terminal if there is none",
-        }
-    ]
-    if client.auth_terminal:
-        methods.append(
-            {
-                "type": "terminal",
-                "id": TERMINAL_LOGIN_METHOD,
-                "name": "Log in to Muse",
-                "description": "Runs `muse login` in a terminal",
-                "args": ["login"],
-                "env": {},
-            }
-        )
-    return methods
