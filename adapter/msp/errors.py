@@ -106,6 +106,16 @@ class MalformedResult(HostGone):
         self.details = details
 
 
+class SessionUnreachable(HostGone):
+    """A session cannot be used at a host though one may be there. `reason` is `hostBusy` (later it can) or
+    `sessionLost`, `details` a sentence for people."""
+
+    def __init__(self, reason: str, details: str) -> None:
+        super().__init__(details)
+        self.reason = reason
+        self.details = details
+
+
 class ExitClass(NamedTuple):
     """What an ended `muse serve` says about trying again.
 

@@ -109,6 +109,13 @@ class GapRecovery:
             # The page that is on its way may have been read before the new hole was there.
             self._once_more = self._outstanding
 
+    def restart(self) -> None:
+        """Nothing is known of what the view holds by now: read it from the beginning, whatever was being read."""
+        self._after = self._next = self._hole = None
+        self._outstanding = self._once_more = self._overflowed = False
+        self._walked.clear()
+        self._enter(Phase.FROM_START)
+
     def hold(self, method: str, params: Any) -> bool:
         """Keeps a live event back while a hole is filled; False if none is, and the event is to be applied now."""
         if self.phase is Phase.IDLE:

@@ -323,6 +323,11 @@ class Host:
             del self._conclusions[conclusion, command_id]
 
     @property
+    def is_closing(self) -> bool:
+        """Whether it ends, or has ended, because we want it to."""
+        return self._closing
+
+    @property
     def is_quiet(self) -> bool:
         """Whether nothing is being asked of it and no session is being opened."""
         return not self._asking and not self._opening and not self._conclusions

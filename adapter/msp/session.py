@@ -33,6 +33,8 @@ class Session:
         self._view = SessionView(session_id)
         self._on_change = on_change
         self._background = background
+        self.is_whole = False
+        """Whether its events are known from the first one on."""
         self.return_to_host: Callable[[HostGone | MspError], Awaitable[None]] | None = None
         """Awaited when a host has ended before it acknowledged a command, or does not have the session loaded: it is
         loaded again, there or on the next host. Raises if it cannot be."""
@@ -103,6 +105,7 @@ class Session:
 
     def history(self) -> History:
         """The session's stored events, to be read from the beginning."""
+        self.is_whole = True
         return History(self.host, self.fold)
 
     async def leave(self) -> None:
@@ -198,6 +201,23 @@ class Session:
             MspError, HostGone: as for `Host.command`.
         """
         await self.host.command("turn/interrupt", {"sessionId": self.session_id, "turnId": turn_id})
+
+    async def unqueue(self, turn_id: str) -> None:
+        """Take a queued prompt back before the host begins its turn.
+
+        Raises:
+            MspError, HostGone: as for `Host.command`; `commandRejected` if it was too late.
+        """
+        await self.host.command("turn/unqueue", {"sessionId": self.session_id, "turnId": turn_id})
+
+    async def steer(self, turn_id: str, parts: list[dict[str, Any]]) -> Params:
+        """Add input to exactly this running turn.
+
+        Raises:
+            MspError, HostGone: as for `Host.command`; `commandRejected` if the turn does not run.
+        """
+        params: Params = {"sessionId": self.session_id, "expectedTurnId": turn_id, "input": parts}
+        return await self.host.command("turn/steer", params)
 
     async def set_model(self, model: Params) -> Params:
         """Choose the model from the next call on; `model` as `model/list` names it (`msp.md §17.1`).

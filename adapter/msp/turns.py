@@ -50,6 +50,15 @@ class TurnLedger:
         """Turns that started and have not ended, oldest first."""
         return tuple(self._running)
 
+    @property
+    def any_known(self) -> bool:
+        """Whether there has been a turn."""
+        return bool(self._running or self._outcomes)
+
+    def give_up(self) -> None:
+        """Nothing runs any more, whether or not the ends are told some day."""
+        self._running.clear()
+
     def outcome(self, turn_id: str) -> TurnOutcome | None:
         return self._outcomes.get(turn_id)
 
