@@ -15,9 +15,9 @@ from adapter.acp.capabilities import AgentCapabilities
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.listing import Listing
-from adapter.bridge.opening import Openings
 from adapter.bridge.login_methods import LOGIN_METHOD, login_methods
 from adapter.bridge.logout import run_logout
+from adapter.bridge.opening import Openings
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
@@ -107,6 +107,7 @@ class MuseAgent:
                 client=asked.client,
                 output_offered=self.reader.negotiation.offered,
                 allow_all=self._choice.allow_all,
+                frame_cap=self._choice.frame_cap,
             )
             self._settled = True
         meta = self.reader.negotiation.meta()

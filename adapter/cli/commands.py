@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -43,12 +42,18 @@ def demo(context: typer.Context) -> None:
 @app.command(help=COMMANDS["login"])
 def login(context: typer.Context) -> None:
     """Run `muse login` and exit with its code."""
+    from adapter.cli.login import run_login
+
     try:
         muse = resolve_muse(host_choice(context.obj))
+        code = run_login(muse)
     except HostStartError as error:
         typer.echo(error.details, err=True)
         raise typer.Exit(1) from None
-    raise typer.Exit(subprocess.run([*muse, "login"], check=False).returncode)
+    except OSError as error:
+        typer.echo(f"{muse[0]} cannot be started: {error.strerror or error}", err=True)
+        raise typer.Exit(1) from None
+    raise typer.Exit(code)
 
 
 @app.command(

@@ -23,6 +23,9 @@ COMMANDS: Final[dict[str, str]] = {
 }
 
 
+_WITHOUT_OPTIONS: Final = frozenset({"serve", "login"})
+
+
 def read_arguments(argv: list[str]) -> argparse.Namespace:
     """Options, `command` and its own arguments in `rest`. Exits with a usage message if they are not as they should
     be."""
@@ -76,10 +79,18 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("command", nargs="?", default="serve", choices=list(COMMANDS), metavar="COMMAND")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
-    if arguments.command == "serve" and arguments.rest:
-        # `serve` has no options of its own, so those that stand behind it are these.
-        before = argv[: -len(arguments.rest)]
-        return parser.parse_args([*arguments.rest, *before])
+    found = {arguments.command}
+    while arguments.command in _WITHOUT_OPTIONS and arguments.rest:
+        # They have no options of their own, so those that stand behind them are these.
+        at = len(argv) - len(arguments.rest) - 1
+        argv = argv[:at] + argv[at + 1 :]
+        arguments = parser.parse_args(argv)
+        found.add(arguments.command)
+        if arguments.command not in _WITHOUT_OPTIONS:
+            parser.error(f"argument COMMAND: invalid choice: {arguments.command!r}: it cannot stand behind another")
+    if "login" in found:
+        # Wherever it stands: clients add it to the arguments they serve with, or put it in their place (`acp.md §3`).
+        arguments.command = "login"
     return arguments
 
 
