@@ -176,6 +176,23 @@ ENDS: Final[dict[str, Meaning]] = {
         "The host ended while it worked on this; the next prompt starts another",
     ),
     "malformedResult": _told("The host's answer cannot be read"),
+    "modeUnavailable": Meaning(
+        INVALID_PARAMS,
+        "Muse cannot do this",
+        "modeUnavailable",
+        False,
+        "This version of Muse cannot be started without its own tools for writing and running",
+    ),
+    "hostBusy": Meaning(
+        INVALID_REQUEST,
+        "The Muse host is busy",
+        "hostBusy",
+        True,
+        "The session must move to another host, and something still runs where it is",
+    ),
+    "sessionLost": Meaning(
+        INTERNAL_ERROR, "The session is lost", "sessionLost", False, "Muse ended and does not have the session any more"
+    ),
 }
 """Hosts that gave no usable answer, by what became of them."""
 

@@ -23,13 +23,16 @@ from adapter.bridge.host_errors import (
     UNKNOWN,
     Meaning,
 )
-from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout, exit_class
+from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout, SessionUnreachable, exit_class
 from adapter.msp.host import HostStartError
 from adapter.msp.turns import TurnOutcome
-from adapter.wire.envelope import RpcError
+from adapter.wire.envelope import Params, RpcError
 
 END_TURN: Final = "end_turn"
 CANCELLED: Final = "cancelled"
+
+TURN_KEY: Final = "muse/turn"
+"""The key in `_meta` of a prompt's result under which an end stands that is none of ours."""
 
 _LIMITS: Final[dict[str, str]] = {
     "stepLimit": "max_turn_requests",
@@ -71,6 +74,23 @@ def stop_reason(outcome: TurnOutcome) -> str:
     return END_TURN
 
 
+def turn_result(outcome: TurnOutcome) -> Params:
+    """The result of a prompt whose turn ended so. A word for the end that ACP has no stop reason for stands beside it
+    (`fault-cases.md H4`).
+
+    Raises:
+        RpcError: as for `stop_reason`.
+    """
+    stopped = stop_reason(outcome)
+    result: Params = {"stopReason": stopped}
+    if stopped == END_TURN and (outcome.terminal != "completed" or outcome.reason):
+        said = {"terminal": one_line(outcome.terminal, WORDS_LENGTH)}
+        if outcome.reason:
+            said["reason"] = one_line(outcome.reason, WORDS_LENGTH)
+        result["_meta"] = {TURN_KEY: said}
+    return result
+
+
 def _turn_failure(outcome: TurnOutcome) -> RpcError:
     error = outcome.error
     if error is None:
@@ -90,6 +110,9 @@ def client_error(error: MspError | HostGone, session_id: str | None = None) -> R
         retryable = None if exit_code is None else exit_class(exit_code).retry_posture in EXITS_WORTH_A_RETRY
         more = {} if exit_code is None else {"exitCode": exit_code}
         return _ended(ENDS[error.reason], error.details, retryable, **more)
+    if isinstance(error, SessionUnreachable):
+        more = {} if session_id is None else {"sessionId": session_id}
+        return _ended(ENDS[error.reason], error.details, **more)
     if isinstance(error, RequestTimeout):
         return _ended(ENDS["hostTimeout"], str(error))
     if isinstance(error, MalformedResult):

@@ -130,6 +130,7 @@ ARGUMENTS = {
     "_unavailable": (None, 0),
     "Reject": (1, 3),
     "HostStartError": (None, 0),
+    "SessionUnreachable": (None, 0),
     "ended_early": (None, 0),
     "session_refused": (None, 0),
 }
