@@ -53,6 +53,28 @@ def test_options_may_stand_on_either_side_of_serve(argv: list[str]) -> None:
     assert (arguments.command, arguments.muse, arguments.log_level) == ("serve", "simulated", "debug")
 
 
+@pytest.mark.acp(39)
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["login"],
+        ["--muse", "simulated", "login"],
+        ["--muse", "simulated", "serve", "login"],
+        ["serve", "--muse", "simulated", "login"],
+        ["serve", "--log-level", "debug", "login"],
+        ["login", "--muse", "simulated", "serve"],
+        ["login", "--muse=simulated", "--log-level", "debug"],
+        ["login", "serve"],
+    ],
+    ids=" ".join,
+)
+def test_login_is_the_command_wherever_it_stands(argv: list[str]) -> None:
+    arguments = read_arguments(argv)
+
+    assert arguments.command == "login"
+    assert arguments.muse == ("simulated" if any("simulated" in word for word in argv) else None)
+
+
 def test_what_follows_another_command_is_its_own() -> None:
     arguments = read_arguments(["--muse", "x", "simulate", "--profile", "1.1.1", "serve", "--disable-write"])
 
@@ -67,6 +89,8 @@ def test_what_follows_another_command_is_its_own() -> None:
         (["--nonsense"], "--nonsense"),
         (["serve", "--nonsense"], "--nonsense"),
         (["serve", "nonsense"], "invalid choice: 'nonsense'"),
+        (["serve", "--muse", "x", "demo"], "invalid choice: 'demo'"),
+        (["login", "output", "s"], "invalid choice: 'output'"),
         (["--startup-timeout", "0"], "must be a positive number of seconds"),
         (["--startup-timeout", "nan"], "must be a positive number of seconds"),
         (["--startup-timeout", "inf"], "must be a positive number of seconds"),
