@@ -11,6 +11,7 @@ import msgspec
 
 from adapter.acp import updates
 from adapter.bridge.attachment import Attachment
+from adapter.bridge.launch_profile import RESTRICTED, USUAL
 from adapter.bridge.models import ModelRef, read_models, read_ref, with_current
 from adapter.bridge.notices import Notices
 from adapter.bridge.outcomes import client_error
@@ -128,7 +129,6 @@ class SessionOptions:
             self._learnt.set()
 
     async def _learn_models(self) -> None:
-        self._unlisted = False
         try:
             result = await self._session.host.query("model/list", {"sessionId": self._session.session_id})
         except (MspError, HostGone) as error:
@@ -174,6 +174,7 @@ class SessionOptions:
     async def _choose_mode(self, mode_id: str) -> None:
         """Nothing is asked of a host until the next prompt: a running turn goes on as it is."""
         self._change(mode=mode_id)
+        self._attachment.want(RESTRICTED if self._settings.restricted else USUAL)
 
     async def _choose_model(self, value: str) -> None:
         model = self._settings.model_for(value)
@@ -240,6 +241,7 @@ class SessionOptions:
         used = read_ref(params)
         if self._unlisted:
             # There is a login now.
+            self._unlisted = False
             self._background.start(self._learn_models)
         _, current = with_current(self._settings.models, self._settings.model)
         if used is None or current is None or used.names(current) or self._may_be_older(used, params.get("turnId")):
