@@ -173,6 +173,7 @@ class Session:
         replace: bool = False,
         display_text: str | None = None,
         effort: str | None = None,
+        roots: Sequence[str] | None = None,
         trace: Params | None = None,
         wanted: Callable[[], bool] = lambda: True,
     ) -> Params:
@@ -180,7 +181,7 @@ class Session:
         is as for `command`.
 
         `display_text` is what a transcript shows of the prompt, if that is not its input; `effort` the reasoning tier
-        of this turn alone.
+        of this turn alone; `roots` the folders it may work in from now on, its own first.
 
         Raises:
             MspError, HostGone: it was not admitted, or nobody knows.
@@ -192,6 +193,8 @@ class Session:
             params["displayText"] = display_text
         if effort is not None:
             params["reasoningEffort"] = effort
+        if roots is not None:
+            params["workspaceRoots"] = list(roots)
         return await self.command("turn/start", params, command_id=command_id, trace=trace, wanted=wanted)
 
     async def interrupt(self, turn_id: str) -> None:
