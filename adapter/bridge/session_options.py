@@ -142,7 +142,10 @@ class SessionOptions:
         self._change(models=models)
 
     async def _learn_modes(self) -> None:
-        self._change(can_restrict=await self._can_restrict())
+        try:
+            self._change(can_restrict=await self._can_restrict())
+        except HostGone as error:
+            log.info("whether Muse can be restricted is not known: %s", error)
 
     # -- what the client wants
 
@@ -210,8 +213,6 @@ class SessionOptions:
 
     async def _ask(self, command: Callable[[], Awaitable[Any]], fact: str) -> bool:
         """Have the host change something; False if it has meanwhile said itself what holds now."""
-        if self._session.host.gone is not None:
-            await self._attachment.reach()
         before = self._session.fold.facts.get(fact)
         await command()
         return self._session.fold.facts.get(fact) is before

@@ -16,7 +16,7 @@ from adapter.bridge.notices import Notices
 from adapter.bridge.session_options import SessionOptions
 from adapter.msp.changes import Change, SessionFactChanged, TokenUsageChanged
 from adapter.msp.errors import HostGone, MspError
-from adapter.msp.host import Host
+from adapter.msp.host import Host, HostStartError
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
@@ -65,19 +65,15 @@ class FakeHost:
 class FakeAttachment:
     def __init__(self) -> None:
         self.wanted: list[bool] = []
-        self.reached = 0
 
     def want(self, profile: LaunchProfile) -> None:
         self.wanted.append(profile.restricted)
-
-    async def reach(self) -> None:
-        self.reached += 1
 
 
 class Opened:
     """Options of an open session, and what its client is told."""
 
-    def __init__(self, background: Background, *, notices: bool, allow_all: bool, restricts: bool) -> None:
+    def __init__(self, background: Background, *, notices: bool, allow_all: bool, restricts: bool | None) -> None:
         self.host = FakeHost()
         self.attachment = FakeAttachment()
         self.told: list[Json] = []
@@ -86,6 +82,8 @@ class Opened:
         remarks = Notices("ses", peer, shown=notices, in_turn=lambda: False)
 
         async def can_restrict() -> bool:
+            if restricts is None:
+                raise HostStartError("museNotFound", "there is none")
             return restricts
 
         self.options = SessionOptions(
@@ -128,7 +126,9 @@ def values(options: list[Json]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def opened(*, notices: bool = True, allow_all: bool = False, restricts: bool = True) -> AsyncIterator[Opened]:
+async def opened(
+    *, notices: bool = True, allow_all: bool = False, restricts: bool | None = True
+) -> AsyncIterator[Opened]:
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             background = Background(tasks, logging.getLogger("tests"))
@@ -263,8 +263,9 @@ async def test_modes_are_told_in_both_forms_once(way: str) -> None:
         assert it.attachment.wanted == [True, True, True, False]
 
 
-async def test_a_host_that_cannot_be_restricted_offers_one_mode() -> None:
-    async with opened(restricts=False) as it:
+@pytest.mark.parametrize("restricts", [False, None])
+async def test_a_host_that_cannot_be_restricted_offers_one_mode(restricts: bool | None) -> None:
+    async with opened(restricts=restricts) as it:
         assert len((await it.begin())["modes"]["availableModes"]) == 1
         with pytest.raises(RpcError):
             await it.options.set_mode("plan")
@@ -390,14 +391,6 @@ async def test_after_its_end_nothing_is_told() -> None:
         it.options.end()
         it.event("session/modelChanged", modelId="small")
         assert it.told == []
-
-
-async def test_a_dead_host_is_replaced_before_it_is_asked() -> None:
-    async with opened() as it:
-        await it.begin()
-        it.host.gone = HostGone("dead")
-        await it.set("model", "small")
-        assert it.attachment.reached == 1
 
 
 # -- L10
