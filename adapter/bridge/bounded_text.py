@@ -39,15 +39,26 @@ def bound_text(text: str, limit: int = CARD_TEXT_BYTES) -> BoundedText:
     """`text` if it has at most `limit` bytes, else its ends, two thirds from its beginning: together they and
     `NOTICE_BYTES` of words about the cut fit `limit`."""
     if len(text) * 4 <= limit:
-        size = len(text.encode("utf-8", "replace"))
-        return BoundedText(text, "", size, 0, size)
+        return whole_text(text)
+    room = max(limit - NOTICE_BYTES, 3)
+    if text.isascii():
+        # Known without a look at the text, which may be long and is looked at again each time it has grown.
+        if len(text) <= limit:
+            return BoundedText(text, "", len(text), 0, len(text))
+        head, tail = text[: room * 2 // 3], text[len(text) - room // 3 :]
+        return BoundedText(head, tail, len(head), len(tail), len(text))
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return BoundedText(text, "", len(data), 0, len(data))
-    room = max(limit - NOTICE_BYTES, 3)
     head = data[: room * 2 // 3].decode("utf-8", "ignore")
     tail = data[len(data) - room // 3 :].decode("utf-8", "ignore")
     return BoundedText(head, tail, len(head.encode()), len(tail.encode()), len(data))
+
+
+def whole_text(text: str) -> BoundedText:
+    """`text` as it is, however long."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return BoundedText(text, "", size, 0, size)
 
 
 def close_fence(text: str) -> str:

@@ -11,18 +11,16 @@ from typing import Any, Final
 import msgspec
 
 from adapter.acp.text import fenced, one_line
-from adapter.bridge.bounded_text import CARD_TEXT_BYTES, BoundedText, bound_text, close_fence, with_notice
+from adapter.bridge.bounded_text import CARD_TEXT_BYTES, BoundedText, bound_text, close_fence, whole_text, with_notice
+from adapter.bridge.card_notes import notes, result_facts
 from adapter.bridge.card_style import CardStyle
 from adapter.bridge.stored_output.contract import METHOD
 from adapter.bridge.stored_output.references import AVAILABLE, OUTPUT_MEMBER, OutputRef, read_reference
+from adapter.bridge.tool_table import tool_named
 from adapter.msp.items import ItemState
 from adapter.wire.framing import decode_json
 
 TRUNCATED_KEY: Final = "muse/truncated"
-
-STRUCTURED_TOOLS: Final = frozenset({"bash", "shell"})
-"""Tools whose result may be a JSON object with the text in `output`."""
-
 
 NOTES_BYTES: Final = 8 * 1024
 """Bytes of what is said beside an output; the rest of a card's text is for the output."""
@@ -31,49 +29,57 @@ LONGEST_FENCE: Final = 32
 FENCES_BYTES: Final = 4 * (LONGEST_FENCE + 2)
 """Room for the fences around head and tail."""
 
-MOST_PICTURES: Final = 20
-
 
 class CardText(msgspec.Struct, frozen=True):
-    """`text` is None when there is nothing to show, `truncated` unless something is missing; `raw_output` is a
-    structured result without its text."""
+    """`text` is None when there is nothing to show, `truncated` unless something is missing; `raw_output` is what is
+    known of a result beside its text, `printed` the output of a command, which a terminal shows as it is."""
 
     text: str | None
     truncated: dict[str, Any] | None = None
     raw_output: Any = None
+    printed: str = ""
 
 
-def card_text(item: ItemState, style: CardStyle, *, is_command: bool) -> CardText:
-    """What the card of `item` says, at most `CARD_TEXT_BYTES` of it. `is_command`: its output is a code block."""
-    raw = item.raw
+def card_text(item: ItemState, style: CardStyle, *, is_command: bool, in_terminal: bool = False) -> CardText:
+    """What the card of `item` says, at most `CARD_TEXT_BYTES` of it. `is_command`: its output is a code block;
+    `in_terminal`: a terminal shows it, and the text is what there is to say beside it."""
     output, structured = _structured(item)
-    notes = _notes(item)
+    shown = _text(item, style, output, structured, is_command=is_command, in_terminal=in_terminal)
+    facts = {} if item.is_open else result_facts(item.raw)
+    return msgspec.structs.replace(shown, raw_output=(structured or {}) | facts or None, printed=output)
+
+
+def _text(
+    item: ItemState,
+    style: CardStyle,
+    output: str,
+    structured: dict[str, Any] | None,
+    *,
+    is_command: bool,
+    in_terminal: bool,
+) -> CardText:
+    beside = notes(item, structured)
     if not output:
-        bounded = bound_text(notes)
+        bounded = bound_text(beside)
         if not bounded.truncated:
-            return CardText(notes or None, None, structured)
-        return CardText(with_notice(bounded, _notice(bounded, bounded.total_bytes, "")), None, structured)
-    notes = _cut(notes, NOTES_BYTES)
-    bounded = bound_text(output, CARD_TEXT_BYTES - FENCES_BYTES - len(notes.encode("utf-8", "replace")))
-    host_cut = raw.get("truncated") is True
+            return CardText(beside or None)
+        return CardText(with_notice(bounded, _notice(bounded, bounded.total_bytes, "")))
+    beside = _cut(beside, NOTES_BYTES)
+    host_cut = item.raw.get("truncated") is True
+    if in_terminal and not host_cut:
+        return CardText(beside or None)
+    room = CARD_TEXT_BYTES - FENCES_BYTES - len(beside.encode("utf-8", "replace"))
+    bounded = whole_text(output) if in_terminal else bound_text(output, room)
     show = _code_block if is_command else close_fence
     if not bounded.truncated and not host_cut:
-        return CardText(
-            "\n".join(filter(None, [_code_block(output) if is_command else output, notes])), None, structured
-        )
-    reference = read_reference(raw.get(OUTPUT_MEMBER))
+        return CardText("\n".join(filter(None, [_code_block(output) if is_command else output, beside])))
+    reference = read_reference(item.raw.get(OUTPUT_MEMBER))
     total = bounded.total_bytes if not host_cut else reference.byte_len if reference else None
     # Text made of a structured result, or shown for bytes that may be no text, says nothing about an offset.
     read_from = bounded.head_bytes if structured is None and _is_text(reference) else 0
     notice = _notice(bounded, total, _advice(item, style, read_from, reference))
-    pieces = [show(bounded.head), notice, show(bounded.tail) if bounded.tail else "", notes]
-    return CardText("\n".join(filter(None, pieces)), _facts(bounded, total), structured)
-
-
-def _notes(item: ItemState) -> str:
-    """What is said beside the output: pictures in words, why it failed, how it ended, what came of it."""
-    raw = item.raw
-    return "\n".join([*_rich_content(raw), *(note for note in (_failure(item), _exit(raw), _summary(raw)) if note)])
+    ends = ("", "") if in_terminal else (show(bounded.head), show(bounded.tail) if bounded.tail else "")
+    return CardText("\n".join(filter(None, [ends[0], notice, ends[1], beside])), _facts(bounded, total))
 
 
 def _cut(text: str, limit: int) -> str:
@@ -86,11 +92,11 @@ def _code_block(text: str) -> str:
     return close_fence(text) if LONGEST_FENCE * "`" in text else fenced(text)
 
 
-def _structured(item: ItemState) -> tuple[str, Any]:
-    """The text a tool printed, taken out of its structured result if it is one; parsed before anything is added to
-    it."""
+def _structured(item: ItemState) -> tuple[str, dict[str, Any] | None]:
+    """The output, and what else a structured result says; before any notice is added, which would make it no JSON."""
     output = item.text("output")
-    if item.is_open or item.raw.get("tool") not in STRUCTURED_TOOLS or not output.startswith("{"):
+    tool = item.raw.get("tool")
+    if item.is_open or not isinstance(tool, str) or not tool_named(tool).structured or not output.startswith("{"):
         return output, None
     try:
         result = decode_json(output.encode("utf-8", "replace"))
@@ -133,46 +139,3 @@ def _advice(item: ItemState, style: CardStyle, read_from: int, reference: Output
 
 def _is_text(reference: OutputRef | None) -> bool:
     return reference is None or reference.media_type is None or reference.media_type.startswith("text/")
-
-
-def _failure(item: ItemState) -> str | None:
-    if item.is_open or item.status == "completed":
-        return None
-    reason = item.raw.get("failureReason")
-    return f"{item.status}: {one_line(reason, 1000)}" if isinstance(reason, str) and reason else item.status
-
-
-def _exit(raw: dict[str, Any]) -> str | None:
-    """How a command ended, if not well; whether that is a failure, the status says (`fault-cases.md J4`)."""
-    code, signal = raw.get("exitCode"), raw.get("exitSignal")
-    if type(signal) is int:
-        return f"ended by signal {signal}"
-    return f"exit code {code}" if type(code) is int and code != 0 else None
-
-
-def _summary(raw: dict[str, Any]) -> str | None:
-    result = raw.get("result")
-    summary = result.get("summary") if isinstance(result, dict) else raw.get("finalSummary")
-    if not isinstance(summary, str) or not summary:
-        return None
-    bounded = bound_text(summary)
-    return with_notice(bounded, f"[{bounded.total_bytes} bytes]") if bounded.truncated else summary
-
-
-def _rich_content(raw: dict[str, Any]) -> list[str]:
-    """One line for each picture the model saw: what it was, never a path or caption in the place of its bytes."""
-    shown = raw.get("modelVisibleContent")
-    entries = [entry for entry in shown if isinstance(entry, dict)] if isinstance(shown, list) else []
-    lines = [described(entry) for entry in entries[:MOST_PICTURES]]
-    return [*lines, f"[{len(entries) - MOST_PICTURES} more]"] if len(entries) > MOST_PICTURES else lines
-
-
-def described(entry: dict[str, Any]) -> str:
-    """A picture or attachment in words."""
-    media_type, width, height = entry.get("mediaType"), entry.get("width"), entry.get("height")
-    words = [str(entry.get("type") or "content")]
-    if isinstance(media_type, str):
-        words.append(one_line(media_type, 80))
-    if type(width) is int and type(height) is int:
-        words.append(f"{width} x {height}")
-    return f"[{', '.join(words)}: not shown here]"

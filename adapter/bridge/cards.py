@@ -1,100 +1,94 @@
-"""What a tool item looks like as a card: title, kind, status, text, input and places. Pure: an item in, the card's
+"""What an item looks like as a card: title, kind, status, content, input and places. Pure: an item in, the card's
 members out.
 
-The recipe is `msp.md §13.5`: the host's own label first, then the arguments, then the fallback text; a tool we do not
-know is a card like any other, only plainer.
+The recipe is `msp.md §13.5`: the host's own label first, then what the tool's arguments say, then the fallback text; a
+tool we do not know is a card like any other, only plainer.
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import PurePath
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
+from adapter.acp import updates
 from adapter.acp.text import one_line
-from adapter.acp.tool_content import text_content
-from adapter.bridge.bounded_text import bound_text, with_notice
+from adapter.acp.tool_content import terminal_content, text_content
+from adapter.acp.updates import ToolKind, ToolStatus
+from adapter.bridge.card_notes import described
 from adapter.bridge.card_style import CardStyle
-from adapter.bridge.card_text import TRUNCATED_KEY, card_text, described
+from adapter.bridge.card_text import TRUNCATED_KEY, card_text
 from adapter.bridge.stored_output.references import card_meta, has_reference
+from adapter.bridge.tool_arguments import bounded_input, hint, parsed, places
+from adapter.bridge.tool_table import UNKNOWN, Tool, shown_name, tool_named
 from adapter.msp.items import ItemState
-from adapter.wire.framing import decode_json
+from adapter.msp.vocabulary import OPEN_STATUS
 
 MESSAGE_KINDS: Final = frozenset({"userMessage", "agentMessage", "reasoning"})
 """Item kinds that are conversation, not cards."""
 
-CARD_KINDS: Final = frozenset(
-    {"toolCall", "userShell", "subagent", "workflow", "compaction", "hookRun", "webSearch", "reminderChild"}
-)
+CARD_KINDS: Final = frozenset({"toolCall", "userShell", "subagent", "workflow", "compaction", "hookRun", "webSearch"})
 """Item kinds that are always a card. Any other is one if the host gives it a text to show, or stores bytes of it."""
 
-_TOOL_KINDS: Final[dict[str, str]] = {
-    "bash": "execute",
-    "shell": "execute",
-    "read_file": "read",
-    "list_files": "read",
-    "list_dir": "read",
-    "read_skill": "other",
-    "search": "search",
-    "grep": "search",
-    "glob": "search",
-    "web_search": "search",
-    "web_fetch": "fetch",
-    "write_file": "edit",
-    "edit_file": "edit",
-    "apply_patch": "edit",
-    "delete_file": "delete",
-    "move_file": "move",
-    "write_todos": "think",
+_ITEM_TOOLS: Final[dict[str, Tool]] = {
+    "userShell": Tool(kind="execute", hints=("command",), bare=True, places=()),
+    "webSearch": Tool(kind="search"),
+    "compaction": Tool(kind="think"),
+    # Nine in ten children of a session are the host's own reminders (`peers.md §7`).
+    "reminderChild": Tool(hidden=True),
 }
-_ITEM_KINDS: Final[dict[str, str]] = {"userShell": "execute", "webSearch": "search", "compaction": "think"}
-_STATUS: Final[dict[str, str]] = {"inProgress": "in_progress", "completed": "completed"}
 
-_HINT_ARGUMENTS: Final = ("path", "file_path", "command", "pattern", "query", "url", "name", "description")
-_PATH_ARGUMENTS: Final = ("path", "file_path")
+_STATUS: Final[dict[str, ToolStatus]] = {OPEN_STATUS: "in_progress", "completed": "completed"}
+_NOTHING_WRONG: Final = frozenset({OPEN_STATUS, "completed", "cancelled"})
 
-RAW_INPUT_BYTES: Final = 64 * 1024
-"""How long `rawInput` may be before its long strings are shortened: it is for looking at, not for reading files from.
-"""
-
-
-INPUT_MEMBERS: Final = 100
-"""How many members of a long `rawInput` are shown."""
-
-LONGEST_PATH: Final = 4096
-"""Characters of a path; no system has longer ones."""
+_TITLE_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
+    "subagent": ("objective", "role"),
+    "workflow": ("entryId",),
+    "compaction": ("trigger",),
+    "hookRun": ("event", "label", "hookKey"),
+    "webSearch": ("query", "url", "pattern"),
+    "monitorFeed": ("monitorDescription", "monitorId"),
+    "reminderChild": ("reminderAgentId",),
+}
+"""Members that say what an item is about; all that are there."""
 
 
 class Card(msgspec.Struct, frozen=True):
-    """The members of a `tool_call`; None means there is nothing to say."""
+    """The members of a `tool_call`; None means there is nothing to say.
+
+    `printed` is the output of a command so far, for a client that shows it in a terminal; None for all others.
+    """
 
     title: str
-    kind: str
-    status: str
-    text: str | None
+    kind: ToolKind
+    status: ToolStatus
+    content: list[dict[str, Any]]
     raw_input: Any
     raw_output: Any
-    locations: tuple[str, ...]
+    places: tuple[tuple[str, int | None], ...]
     meta: dict[str, Any]
+    name: str | None = None
+    printed: str | None = None
 
     def members(self) -> dict[str, Any]:
         """The ACP members, without `_meta` and those that say nothing."""
         members: dict[str, Any] = {"title": self.title, "kind": self.kind, "status": self.status}
-        if self.text is not None:
-            members["content"] = [text_content(self.text)]
+        if self.content:
+            members["content"] = self.content
         if self.raw_input is not None:
             members["rawInput"] = self.raw_input
         if self.raw_output is not None:
             members["rawOutput"] = self.raw_output
-        if self.locations:
-            members["locations"] = [{"path": path} for path in self.locations]
+        if self.places:
+            members["locations"] = [updates.location(path, line) for path, line in self.places]
         return members
 
 
 def is_card(item: ItemState) -> bool:
     """Whether the item is shown as a card."""
+    if tool_of(item).hidden:
+        return item.status not in _NOTHING_WRONG
     if item.kind in CARD_KINDS:
         return True
     return item.kind not in MESSAGE_KINDS and (bool(item.raw.get("fallbackText")) or has_reference(item.raw))
@@ -107,24 +101,51 @@ def outlives_turn(item: ItemState) -> bool:
     return item.kind in {"subagent", "workflow"} or item.raw.get("background") is True
 
 
-def card_of(item: ItemState, style: CardStyle) -> Card:
-    """The card of an item as it is now."""
+def tool_of(item: ItemState) -> Tool:
+    """What is known of the item's tool, or of its kind if it is no tool's."""
+    name = item.raw.get("tool")
+    return tool_named(name) if isinstance(name, str) else _ITEM_TOOLS.get(item.kind, UNKNOWN)
+
+
+def arguments_of(item: ItemState) -> Any:
+    """The parsed arguments of a call, or the model's text if it is no JSON."""
+    command = item.raw.get("commandText")
+    if isinstance(command, str) and not isinstance(item.raw.get("args"), str):
+        return {"command": command}
+    return parsed(item.raw.get("args"))
+
+
+def is_command(item: ItemState) -> bool:
+    """Whether the item runs a command, whose output is shown as it was printed."""
+    return tool_of(item).kind == "execute"
+
+
+def card_of(
+    item: ItemState, style: CardStyle, *, changes: Sequence[dict[str, Any]] = (), terminal: str | None = None
+) -> Card:
+    """The card of an item as it is now. `changes` are the diffs it shows, `terminal` is the id of the terminal that
+    shows its output, None if the card does."""
     raw = item.raw
-    arguments = _arguments(raw)
-    kind = _kind(item)
-    shown = card_text(item, style, is_command=kind == "execute")
+    tool, arguments = tool_of(item), arguments_of(item)
+    shown = card_text(item, style, is_command=tool.kind == "execute", in_terminal=terminal is not None)
     meta = card_meta(style.session_id, item.item_id, raw) if style.output_offered else {}
     if shown.truncated is not None:
         meta[TRUNCATED_KEY] = shown.truncated
+    content = [] if terminal is None else [terminal_content(terminal)]
+    content += changes
+    content += [] if shown.text is None else [text_content(shown.text)]
+    name = raw.get("tool")
     return Card(
-        title=_title(item, arguments),
-        kind=kind,
+        title=_title(item, tool, arguments),
+        kind=tool.kind,
         status=_STATUS.get(item.status, "failed"),
-        text=shown.text,
+        content=content,
         raw_input=bounded_input(raw.get("args"), arguments),
-        raw_output=shown.raw_output,
-        locations=_locations(arguments, style.workspace),
+        raw_output=bounded_input(repr(shown.raw_output), shown.raw_output),
+        places=tuple(places(tool, arguments, style.workspace)),
         meta=meta,
+        name=one_line(name) if isinstance(name, str) and name else None,
+        printed=None if terminal is None else shown.printed,
     )
 
 
@@ -140,82 +161,36 @@ def user_text(item: ItemState) -> str:
     return "\n".join(lines)
 
 
-def output_text(item: ItemState) -> str:
-    """What a tool printed so far, or at the end."""
-    return item.text("output")
+def _title(item: ItemState, tool: Tool, arguments: Any) -> str:
+    return _label(item) or _subject(item) or _call(item, tool, arguments)
 
 
-def _arguments(raw: dict[str, Any]) -> Any:
-    """The parsed arguments, or the model's text as it is: it may be no JSON at all (`msp.md §13.4`)."""
-    text = raw.get("args")
-    if not isinstance(text, str):
-        command = raw.get("commandText")
-        return {"command": command} if isinstance(command, str) else None
-    try:
-        return decode_json(text.encode("utf-8", "replace"))
-    except ValueError:
-        return text or None
+def _label(item: ItemState) -> str | None:
+    """The host's own words, in the form that fits the status."""
+    label = item.raw.get("displayLabel")
+    if not isinstance(label, dict):
+        return None
+    form = {OPEN_STATUS: "active", "completed": "done"}.get(item.status, "neutral")
+    return _line(label.get(form)) or _line(label.get("neutral"))
 
 
-def _title(item: ItemState, arguments: Any) -> str:
-    raw = item.raw
-    label = raw.get("displayLabel")
-    if isinstance(label, dict):
-        form = {"inProgress": "active", "completed": "done"}.get(item.status, "neutral")
-        words = label.get(form) or label.get("neutral")
-        if isinstance(words, str) and words.strip():
-            return one_line(words)
-    for member in ("commandText", "objective", "entryId", "trigger", "label"):
-        words = raw.get(member)
-        if isinstance(words, str) and words.strip():
-            return one_line(words if member == "commandText" else f"{item.kind}: {words}")
-    tool = raw.get("tool")
-    name = tool if isinstance(tool, str) and tool else item.kind
-    if isinstance(arguments, dict):
-        for member in _HINT_ARGUMENTS:
-            hint = arguments.get(member)
-            if isinstance(hint, str) and hint.strip():
-                return one_line(hint if member == "command" else f"{name}: {hint}")
-    fallback = raw.get("fallbackText")
-    return one_line(fallback) if isinstance(fallback, str) and fallback.strip() else one_line(name)
+def _subject(item: ItemState) -> str | None:
+    """What an item that is no tool's is about."""
+    told = [_line(item.raw.get(member)) for member in _TITLE_MEMBERS.get(item.kind, ())]
+    words = [word for word in told if word]
+    return one_line(f"{item.kind}: {' '.join(words)}") if words else None
 
 
-def tool_kind(tool: str) -> str:
-    """The ACP kind of a Muse tool, by its exact name: guessing from parts of names calls `thread` a read."""
-    return _TOOL_KINDS.get(tool, "other")
+def _call(item: ItemState, tool: Tool, arguments: Any) -> str:
+    about = hint(tool, arguments)
+    if about is not None and tool.bare:
+        return about
+    name = item.raw.get("tool")
+    named = shown_name(name) if isinstance(name, str) and name else item.kind
+    if about is not None:
+        return one_line(f"{named}: {about}")
+    return _line(item.raw.get("fallbackText")) or one_line(named)
 
 
-def _kind(item: ItemState) -> str:
-    tool = item.raw.get("tool")
-    if isinstance(tool, str):
-        return tool_kind(tool)
-    return _ITEM_KINDS.get(item.kind, "other")
-
-
-def bounded_input(text: Any, arguments: Any, limit: int = RAW_INPUT_BYTES) -> Any:
-    """`arguments`, parsed from `text`, with its long members shortened if `text` has more than `limit` characters."""
-    if not isinstance(text, str) or len(text) <= limit:
-        return arguments
-    if not isinstance(arguments, dict):
-        return _shortened(arguments)
-    members = {one_line(name): _shortened(value) for name, value in islice(arguments.items(), INPUT_MEMBERS)}
-    if len(arguments) > INPUT_MEMBERS:
-        members["…"] = f"[{len(arguments) - INPUT_MEMBERS} more left out]"
-    return members
-
-
-def _shortened(value: Any) -> Any:
-    if isinstance(value, str):
-        bounded = bound_text(value, 4096)
-        return with_notice(bounded, f"[{bounded.total_bytes} bytes]") if bounded.truncated else value
-    if isinstance(value, dict | list):
-        return "[left out: too long to show]"
-    return value
-
-
-def _locations(arguments: Any, workspace: str) -> tuple[str, ...]:
-    if not isinstance(arguments, dict):
-        return ()
-    paths = (arguments.get(member) for member in _PATH_ARGUMENTS)
-    usable = (path for path in paths if isinstance(path, str) and 0 < len(path) <= LONGEST_PATH)
-    return tuple(str(PurePath(workspace) / path) for path in usable)
+def _line(words: Any) -> str | None:
+    return (one_line(words) or None) if isinstance(words, str) else None

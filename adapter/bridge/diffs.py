@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -12,11 +12,14 @@ import anyio.to_thread
 
 from adapter.acp.tool_content import diff_content, text_content
 from adapter.bridge.file_before import read_before
-from adapter.bridge.file_changes import Diff, FileChange, change_of, change_text, diff_of
+from adapter.bridge.file_changes import FileChange, change_of, change_text, diff_of
 from adapter.bridge.tool_arguments import parsed
 
 READ_SECONDS: Final = 2.0
 """How long a card or a question waits for the file it is about; a local one takes a millisecond."""
+
+AT_ONCE: Final = 4
+"""How many stored diffs are read from the host at once."""
 
 REMEMBERED: Final = 200
 """Calls whose diff is kept from the question until the card is drawn."""
@@ -26,11 +29,19 @@ Content = list[dict[str, Any]]
 
 
 class Diffs:
-    """`roots` are the folders the session may work in: nothing outside of them is read."""
+    """`roots` are the folders the session may work in: nothing outside of them is read. `read_stored` reads what the
+    host has stored of an item's changes."""
 
-    def __init__(self, workspace: str, roots: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        workspace: str,
+        roots: Callable[[], Sequence[str]],
+        read_stored: Callable[[dict[str, Any]], Awaitable[Content]],
+    ) -> None:
         self._workspace = workspace
         self._roots = roots
+        self._read_stored = read_stored
+        self._reading = anyio.Semaphore(AT_ONCE)
         self._previewed: OrderedDict[str, Content] = OrderedDict()
 
     async def preview(self, params: dict[str, Any]) -> Content:
@@ -64,9 +75,13 @@ class Diffs:
             with anyio.move_on_after(READ_SECONDS):
                 before = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
         diff = diff_of(change, before)
-        return [shown(diff)] if diff is not None else [text_content(change_text(change))]
+        return self.stated(change) if diff is None else [diff_content(diff.path, diff.old, diff.new)]
 
+    def stated(self, change: FileChange) -> Content:
+        """A change as its arguments tell it."""
+        return [text_content(change_text(change))]
 
-def shown(diff: Diff) -> dict[str, Any]:
-    """A diff as an item of a card's content."""
-    return diff_content(diff.path, diff.old, diff.new)
+    async def patch(self, item: dict[str, Any]) -> Content:
+        """What the host has stored of an item's changes."""
+        async with self._reading:
+            return await self._read_stored(item)

@@ -12,14 +12,14 @@ from adapter.bridge.card_style import CardStyle
 from adapter.bridge.cards import (
     CARD_KINDS,
     MESSAGE_KINDS,
-    RAW_INPUT_BYTES,
     Card,
     card_of,
     is_card,
     outlives_turn,
-    tool_kind,
     user_text,
 )
+from adapter.bridge.tool_arguments import RAW_INPUT_BYTES
+from adapter.bridge.tool_table import tool_named
 from adapter.msp.items import ItemState, ItemStore
 
 STYLE = CardStyle("ses-1", "/srv/demo/orchard")
@@ -33,6 +33,13 @@ def item(kind: str = "toolCall", status: str = "inProgress", **raw: Any) -> Item
 
 def card(kind: str = "toolCall", status: str = "inProgress", **raw: Any) -> Card:
     return card_of(item(kind, status, **raw), STYLE)
+
+
+def text_of(shown: Card) -> str:
+    """The text of a card that shows nothing else, empty if it shows nothing."""
+    texts: list[str] = [item["content"]["text"] for item in shown.content]
+    assert len(texts) <= 1
+    return texts[0] if texts else ""
 
 
 LABEL = {"neutral": "Run make", "active": "Running make", "done": "Ran make"}
@@ -92,12 +99,12 @@ def test_a_title_is_one_short_line(title: str) -> None:
 
 @pytest.mark.parametrize("tool", ["thread", "spread_file", "Bash", "", "find_search", "mcp__x__read_file"])
 def test_a_kind_is_not_guessed_from_a_part_of_a_name(tool: str) -> None:
-    assert tool_kind(tool) == "other"
+    assert tool_named(tool).kind == "other"
 
 
 @pytest.mark.parametrize("tool", ["bash", "read_file", "grep", "edit_file", "delete_file", "move_file", "web_fetch"])
 def test_known_tools_have_a_kind_of_the_protocol(tool: str) -> None:
-    assert tool_kind(tool) in set(get_args(ToolKind)) - {"other"}
+    assert tool_named(tool).kind in set(get_args(ToolKind)) - {"other"}
 
 
 @pytest.mark.parametrize(
@@ -113,26 +120,26 @@ def test_o3_every_status_has_a_place(status: str, shown: str) -> None:
 
 
 def test_a_failure_says_what_and_why() -> None:
-    assert card(status="rejected", failureReason="denied\nby the user").text == "rejected: denied by the user"
-    assert card(status="failed").text == "failed"
-    assert card(status="completed").text is None
+    assert text_of(card(status="rejected", failureReason="denied\nby the user")) == "rejected: denied by the user"
+    assert text_of(card(status="failed")) == "failed"
+    assert text_of(card(status="completed")) == ""
 
 
 def test_output_of_a_command_is_a_code_block_that_holds() -> None:
-    assert card(status="completed", tool="bash", visibleOutput="a\n```\nb\n").text == "````\na\n```\nb\n````"
-    assert card(status="completed", tool="mural", visibleOutput="a *b*").text == "a *b*"
+    assert text_of(card(status="completed", tool="bash", visibleOutput="a\n```\nb\n")) == "````\na\n```\nb\n````"
+    assert text_of(card(status="completed", tool="mural", visibleOutput="a *b*")) == "a *b*"
 
 
 def test_what_the_host_cut_is_said() -> None:
     shown = card(status="completed", tool="bash", visibleOutput="begin\n", truncated=True)
-    assert shown.text is not None and "The Muse host shows 6 bytes of a longer output" in shown.text
+    assert "The Muse host shows 6 bytes of a longer output" in text_of(shown)
     assert shown.meta["muse/truncated"]["source"] == "host"
 
 
 def test_what_we_cut_is_said() -> None:
     shown = card(status="completed", tool="bash", visibleOutput="x" * 200_000)
-    assert shown.text is not None and len(shown.text.encode()) <= 48 * 1024
-    assert "of 200000 bytes" in shown.text
+    assert len(text_of(shown).encode()) <= 48 * 1024
+    assert "of 200000 bytes" in text_of(shown)
     assert shown.meta["muse/truncated"]["source"] == "adapter"
 
 
@@ -163,6 +170,7 @@ def test_a_long_input_is_shortened_member_by_member() -> None:
     assert len(card(args="x" * (RAW_INPUT_BYTES + 1)).raw_input) < 5000
 
 
+@pytest.mark.acp(84)
 @pytest.mark.parametrize(
     ("arguments", "places"),
     [

@@ -159,6 +159,14 @@ def test_a_root_by_another_name_is_the_same_root(tmp_path: Path) -> None:
 # -- at approval time
 
 
+async def nothing_stored(item: dict[str, Any]) -> list[dict[str, Any]]:
+    return []
+
+
+def diffs_in(folder: Path) -> Diffs:
+    return Diffs(str(folder), lambda: (str(folder),), nothing_stored)
+
+
 def approval(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"approvalId": "a1", "itemId": "i1", "toolName": tool, "rawArgs": json.dumps(arguments)}
 
@@ -167,7 +175,7 @@ def approval(tool: str, **arguments: Any) -> dict[str, Any]:
 @pytest.mark.acp(83)
 async def test_j5_a_question_shows_what_would_change(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a b c\n")
-    diffs = Diffs(str(tmp_path), lambda: (str(tmp_path),))
+    diffs = diffs_in(tmp_path)
     path = str(tmp_path / "a.txt")
     assert await diffs.preview(approval("edit_file", path="a.txt", old_str="b", new_str="B")) == [
         {"type": "diff", "path": path, "oldText": "a b c\n", "newText": "a B c\n"}
@@ -179,7 +187,7 @@ async def test_j5_a_question_shows_what_would_change(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_question_shows_the_arguments_where_the_file_cannot_be_known(tmp_path: Path) -> None:
-    diffs = Diffs(str(tmp_path), lambda: (str(tmp_path),))
+    diffs = diffs_in(tmp_path)
     [item] = await diffs.preview(approval("edit_file", path="/etc/hostname", old_str="b", new_str="B"))
     assert item["content"]["text"] == "```diff\n-b\n+B\n```"
 
@@ -197,4 +205,4 @@ async def test_a_question_shows_the_arguments_where_the_file_cannot_be_known(tmp
     ],
 )
 async def test_a_question_about_no_change_shows_none(tmp_path: Path, params: dict[str, Any]) -> None:
-    assert await Diffs(str(tmp_path), lambda: (str(tmp_path),)).preview(params) == []
+    assert await diffs_in(tmp_path).preview(params) == []
