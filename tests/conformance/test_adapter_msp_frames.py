@@ -62,6 +62,7 @@ def test_every_frame_to_and_from_a_host_is_as_the_types_say(tmp_path: Path, vers
     assert {"userInput/cancel", "view/page", "session/resume", "view/unsubscribe"} <= said
 
 
+@pytest.mark.acp(101)
 def test_a_valid_trace_is_passed_through_and_no_other(tmp_path: Path) -> None:
     listener = place_listener(tmp_path / "listener", simulated("1.2.1"))
     with running_adapter(tmp_path, muse=listener) as adapter:

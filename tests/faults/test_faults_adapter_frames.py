@@ -41,6 +41,7 @@ def peak_memory(adapter: AdapterProcess) -> int:
 # -- A1, A2: long lines
 
 
+@pytest.mark.acp(5, 70)
 @pytest.mark.parametrize("size", [70_000, 1_000_000])
 def test_a1_long_lines_both_ways(tmp_path: Path, size: int) -> None:
     asked, answered = "q" * size, "a" * 300_000
@@ -77,6 +78,7 @@ def test_a2_an_answer_of_the_host_that_is_too_long_fails_its_request(tmp_path: P
         assert case.prompt() == {"stopReason": "end_turn"}
 
 
+@pytest.mark.acp(17)
 def test_a2_a_line_of_the_client_that_is_too_long_is_refused_by_its_id(tmp_path: Path) -> None:
     with opened(tmp_path, ScriptedHost, "--acp-frame-cap", "100000") as case:
         before = peak_memory(case.adapter)
@@ -90,6 +92,7 @@ def test_a2_a_line_of_the_client_that_is_too_long_is_refused_by_its_id(tmp_path:
         assert peak_memory(case.adapter) - before < 32 * MIB
 
 
+@pytest.mark.acp(17, 18)
 @pytest.mark.parametrize("size", [MIB, 160 * MIB], ids=["long", "longer than any message"])
 def test_a2_a_very_long_line_of_the_client_costs_only_itself(tmp_path: Path, size: int) -> None:
     with opened(tmp_path, ScriptedHost, "--acp-frame-cap", "100000") as case:
@@ -118,6 +121,7 @@ def test_a3_pieces_of_the_host(tmp_path: Path, piece: int) -> None:
         assert messages == ["one ", "two ", "three"]
 
 
+@pytest.mark.acp(5)
 @pytest.mark.parametrize("piece", [1, 120, MIB], ids=["bytes", "one-and-a-half", "together"])
 def test_a3_pieces_of_the_client(tmp_path: Path, piece: int) -> None:
     with opened(tmp_path) as case:
@@ -130,6 +134,7 @@ def test_a3_pieces_of_the_client(tmp_path: Path, piece: int) -> None:
         assert received == texts
 
 
+@pytest.mark.acp(15, 19, 68)
 def test_a4_many_at_once_while_both_sides_read_slowly(tmp_path: Path) -> None:
     with opened(tmp_path, Crowded) as case:
         adapter = case.adapter
@@ -156,6 +161,7 @@ TREES: Final = ["温室🌳", *("x" * shift + "🌳" * 40_000 for shift in range
 """The long ones have a character of four bytes across every border a read can have."""
 
 
+@pytest.mark.acp(3, 70)
 @pytest.mark.parametrize("text", TREES, ids=["bytewise", "0", "1", "2", "3"])
 def test_b1_characters_across_reads_of_the_host(tmp_path: Path, text: str) -> None:
     with opened(tmp_path, Pieces, texts=[text], piece=1 if len(text) < 10 else 10 * MIB) as case:
@@ -163,6 +169,7 @@ def test_b1_characters_across_reads_of_the_host(tmp_path: Path, text: str) -> No
         assert case.text() == text
 
 
+@pytest.mark.acp(5)
 @pytest.mark.parametrize("text", TREES, ids=["bytewise", "0", "1", "2", "3"])
 def test_b1_characters_across_reads_of_the_client(tmp_path: Path, text: str) -> None:
     with opened(tmp_path) as case:
@@ -173,6 +180,7 @@ def test_b1_characters_across_reads_of_the_client(tmp_path: Path, text: str) -> 
         assert received["params"]["input"] == [{"type": "text", "text": text}]
 
 
+@pytest.mark.acp(7)
 @pytest.mark.parametrize("first", [True, False], ids=["first", "later"])
 def test_b2_invalid_bytes_of_the_client(tmp_path: Path, first: bool) -> None:
     host = place(tmp_path / "host", ScriptedHost)
@@ -190,6 +198,7 @@ SPARROW: Final = b'{"jsonrpc":"2.0","method":"item/completed","params":{"session
 ITEM: Final = b'"item":{"itemId":"i","kind":"agentMessage","turnId":"$T","revision":1,"status":"completed","text":'
 
 
+@pytest.mark.acp(3, 70)
 @pytest.mark.parametrize(
     ("escaped", "shown"), [(b"\\ud800", "\ufffd"), (b"\\ud83c\\udf33", "🌳")], ids=["half", "pair"]
 )
@@ -206,6 +215,7 @@ def test_b3_surrogates(tmp_path: Path, escaped: bytes, shown: str) -> None:
         assert not any(b"\\ud" in sent.lower() for sent in case.adapter.lines)
 
 
+@pytest.mark.acp(2, 3, 5)
 def test_b4_lf_out_and_crlf_in(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Pieces, texts=["温室🌳"])
     latin = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
@@ -220,6 +230,7 @@ def test_b4_lf_out_and_crlf_in(tmp_path: Path) -> None:
         serves_on(adapter, tmp_path)
 
 
+@pytest.mark.acp(5)
 def test_b5_byte_order_marks(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Interjects, raw=b"\xef\xbb\xbf".decode("latin-1"), first=True)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -230,6 +241,7 @@ def test_b5_byte_order_marks(tmp_path: Path) -> None:
         assert null_errors(adapter) == []
 
 
+@pytest.mark.acp(2)
 @pytest.mark.parametrize("number", [b"NaN", b"1e999", b"-Infinity"])
 def test_b6_numbers_that_are_none(tmp_path: Path, number: bytes) -> None:
     usage = (
@@ -250,6 +262,7 @@ def test_b6_numbers_that_are_none(tmp_path: Path, number: bytes) -> None:
 BIG: Final = 9007199254740993
 
 
+@pytest.mark.acp(13)
 def test_d1_ids_keep_their_type(tmp_path: Path) -> None:
     ids = ["1", 1, "a-b", BIG, 0, -1, "", "温", 2**64 - 1]
     with running_adapter(tmp_path, muse=place(tmp_path / "host", ScriptedHost).muse) as adapter:
@@ -263,6 +276,7 @@ def test_d1_ids_keep_their_type(tmp_path: Path) -> None:
         serves_on(adapter, tmp_path)
 
 
+@pytest.mark.acp(13)
 def test_d2_ids_that_are_none(tmp_path: Path) -> None:
     unusable: list[Any] = [None, True, 1.5, [], {}, 2**70, "x" * 5000]
     with opened(tmp_path) as case:
@@ -274,6 +288,7 @@ def test_d2_ids_that_are_none(tmp_path: Path) -> None:
         assert len(case.host.received("session/start")) == 1
 
 
+@pytest.mark.acp(15, 100)
 def test_d3_notifications_of_the_client_are_not_answered(tmp_path: Path) -> None:
     with opened(tmp_path) as case:
         lines = len(case.adapter.lines)
@@ -315,6 +330,7 @@ ODD_LINES: Final = {
 """Lines of a client, under which id they are answered, and with which code; None: not at all."""
 
 
+@pytest.mark.acp(5, 6, 8, 9, 10, 11, 12, 16, 100)
 @pytest.mark.parametrize("name", ODD_LINES)
 def test_d5_d6_d7_odd_lines_of_the_client(tmp_path: Path, name: str) -> None:
     line, request_id, code = ODD_LINES[name]
@@ -327,6 +343,7 @@ def test_d5_d6_d7_odd_lines_of_the_client(tmp_path: Path, name: str) -> None:
         assert len(case.host.received("session/start")) == 1
 
 
+@pytest.mark.acp(6, 9, 10, 11, 16)
 @pytest.mark.parametrize("name", ["malformed", "number", "null", "empty-batch", "batch", "no-method", "stray-result"])
 def test_d6_odd_lines_before_initialize(tmp_path: Path, name: str) -> None:
     line, request_id, code = ODD_LINES[name]

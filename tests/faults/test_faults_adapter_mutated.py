@@ -133,6 +133,7 @@ def _key(request_id: Any) -> str:
     return repr(request_id)
 
 
+@pytest.mark.acp(15, 107)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_b_d_damaged_lines_are_each_answered_as_they_should_be(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

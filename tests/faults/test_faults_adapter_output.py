@@ -29,6 +29,7 @@ sys.meta_path.insert(0, Loud())
 NOISE: Final = '\x1b[2J\x1b[32mMuse\x1b[0m\n"ready"\n[]\n42\n\n\r\nLoading profile\n\x00\n{\n'
 
 
+@pytest.mark.acp(1)
 def test_c1_notes_go_to_stderr(tmp_path: Path) -> None:
     """A host newer than any known is worth a warning, and debug logging says a lot."""
     with opened(tmp_path, ScriptedHost, "--log-level", "debug", version="99.0.0", fingerprint="sha256:0") as case:
@@ -37,6 +38,7 @@ def test_c1_notes_go_to_stderr(tmp_path: Path) -> None:
         case.wait_for_note(b"DEBUG")
 
 
+@pytest.mark.acp(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_c2_first_run_and_loud_imports(tmp_path: Path, unbuffered: str) -> None:
     loud, home = tmp_path / "loud", tmp_path / "home"

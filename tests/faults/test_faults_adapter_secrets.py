@@ -13,6 +13,7 @@ SECRET = "sekretvalue123"
 WORDS = f"model-red is not in your plan (key {SECRET})"
 
 
+@pytest.mark.acp(103, 104)
 @pytest.mark.parametrize("at", ["handshake", "session/start", "turn/start"])
 def test_q1_q2_a_refusal_is_told_without_the_secret_in_it(tmp_path: Path, at: str) -> None:
     fault = {"at": at, "do": "error", "code": -32603, "kind": "internal", "message": WORDS}
@@ -29,6 +30,7 @@ def test_q1_q2_a_refusal_is_told_without_the_secret_in_it(tmp_path: Path, at: st
         assert SECRET.encode() not in b"".join(adapter.lines) + adapter.stderr
 
 
+@pytest.mark.acp(103, 104)
 @pytest.mark.parametrize("opted_in", [False, True])
 def test_q2_a_launcher_that_prints_its_settings(tmp_path: Path, opted_in: bool) -> None:
     muse = tmp_path / "muse"

@@ -239,6 +239,7 @@ def test_k5_each_answer_has_an_id_of_its_own(tmp_path: Path) -> None:
 # -- O: schemas and vocabularies
 
 
+@pytest.mark.acp(26)
 @pytest.mark.parametrize("version", [0, 1, 2, 999])
 def test_o2_any_version_is_answered_with_ours(tmp_path: Path, version: int) -> None:
     with running_adapter(tmp_path, muse=place(tmp_path / "host", ScriptedHost).muse) as adapter:
@@ -246,6 +247,7 @@ def test_o2_any_version_is_answered_with_ours(tmp_path: Path, version: int) -> N
         serves_on(adapter, tmp_path)
 
 
+@pytest.mark.acp(27, 32)
 @pytest.mark.parametrize("version", [None, "2", -1, 1.5, True, [], {}, 2**70])
 def test_o2_what_is_no_version_is_refused(tmp_path: Path, version: Any) -> None:
     with running_adapter(tmp_path, muse=place(tmp_path / "host", ScriptedHost).muse) as adapter:
@@ -256,6 +258,7 @@ def test_o2_what_is_no_version_is_refused(tmp_path: Path, version: Any) -> None:
         serves_on(adapter, tmp_path)
 
 
+@pytest.mark.acp(80)
 def test_o1_o3_unknown_words_do_not_fail_a_turn(tmp_path: Path) -> None:
     script = [
         event("item/sparkle", item={"itemId": "s"}, colour="red"),
@@ -284,6 +287,7 @@ def test_o1_o3_unknown_words_do_not_fail_a_turn(tmp_path: Path) -> None:
         assert case.cards()["w"]["status"] == "failed"
 
 
+@pytest.mark.acp(34, 106)
 def test_o7_nothing_is_asked_of_a_client_that_offers_nothing(tmp_path: Path) -> None:
     edit = '{"path":"a.txt","content":"x"}'
     script = [tool("started", "e", tool="write_file", args=edit), tool("completed", "e", tool="write_file", args=edit)]

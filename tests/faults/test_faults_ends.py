@@ -221,6 +221,7 @@ def test_e4_host_no_longer_reads(tmp_path: Path) -> None:
 # -- E7
 
 
+@pytest.mark.acp(21)
 def test_e7_turn_is_interrupted_before_the_host_is_stopped(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Works)
     with running_adapter(tmp_path, muse=host.muse) as adapter:

@@ -47,6 +47,7 @@ def answer_to(process: subprocess.Popen[bytes], request_id: int) -> Json:
     raise AssertionError("the adapter closed its output")
 
 
+@pytest.mark.acp(24)
 @pytest.mark.parametrize("prompt", ["stream 2000000 100", "slow 60", "approve"], ids=["streaming", "slow", "dialog"])
 @pytest.mark.parametrize("stderr_too", [False, True], ids=["stdout", "stdout and stderr"])
 def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool) -> None:
@@ -78,6 +79,7 @@ def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool
         process.wait()
 
 
+@pytest.mark.acp(19, 23)
 @pytest.mark.parametrize("ends", ["input", "signal"])
 def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
     process = raw_adapter(tmp_path, subprocess.DEVNULL)
@@ -123,6 +125,7 @@ def test_e5_a_client_that_cannot_be_read_is_no_good_end(tmp_path: Path) -> None:
 # -- E6
 
 
+@pytest.mark.acp(15, 21, 22)
 @pytest.mark.parametrize("last_newline", [True, False], ids=["newline", "no newline"])
 @pytest.mark.parametrize("count", [1, 2, 3], ids=["initialize", "and a session", "and a list"])
 def test_e6_everything_accepted_is_answered(tmp_path: Path, count: int, last_newline: bool) -> None:
@@ -147,6 +150,7 @@ def test_e6_everything_accepted_is_answered(tmp_path: Path, count: int, last_new
         assert b"Traceback" not in adapter.stderr
 
 
+@pytest.mark.acp(21)
 def test_e6_a_running_prompt_is_answered(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()

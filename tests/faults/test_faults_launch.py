@@ -333,6 +333,7 @@ def test_n10_host_never_becomes_ready(tmp_path: Path, text: str, reason: str) ->
 # -- N11
 
 
+@pytest.mark.acp(25, 68, 78)
 def test_n11_initialize_waits_for_no_host(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     gate.touch()

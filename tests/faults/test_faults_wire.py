@@ -57,6 +57,7 @@ async def test_a1_long_lines_pass_both_ways_and_the_next_one_too(side: dict[str,
             assert (answer["id"], answer["result"]["params"]["text"]) == (size, text)
 
 
+@pytest.mark.acp(18)
 @SIDES
 async def test_a2_a_line_without_end_takes_bounded_memory_and_then_the_connection(side: dict[str, Any]) -> None:
     cap = 256 * 1024
@@ -202,6 +203,7 @@ async def test_b3_half_a_character_becomes_a_mark_both_ways(side: dict[str, Any]
         assert other.peer.ended is None
 
 
+@pytest.mark.acp(2, 5)
 @SIDES
 async def test_b4_lines_may_end_in_crlf_and_leave_with_lf(side: dict[str, Any]) -> None:
     async with wired(**side) as other:
@@ -220,6 +222,7 @@ async def test_b5_a_byte_order_mark_is_as_if_it_were_not_there(side: dict[str, A
         assert (await other.read())["id"] == 1
 
 
+@pytest.mark.acp(2)
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 @SIDES
 async def test_b6_a_number_json_does_not_have_stays_out(side: dict[str, Any], number: str) -> None:
@@ -278,6 +281,7 @@ async def test_d2_an_odd_id_is_refused_and_nothing_is_done(request_id: Any) -> N
         await other.nothing_comes()
 
 
+@pytest.mark.acp(15)
 @SIDES
 async def test_d3_no_notification_is_answered(side: dict[str, Any]) -> None:
     class Failing(Methods):
@@ -348,6 +352,7 @@ async def test_d6_after_an_odd_line_a_valid_request_is_served(side: dict[str, An
     assert [answer["id"] for answer in answers if answer["id"] != 8] in ([], [7], [None])
 
 
+@pytest.mark.acp(10)
 @pytest.mark.parametrize(
     "batch",
     [

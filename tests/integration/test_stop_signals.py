@@ -36,6 +36,7 @@ def starting(home: Path, *python: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+@pytest.mark.acp(23)
 @SIGNALS
 @pytest.mark.parametrize("module", ["argparse", "adapter.cli.options", "anyio", "adapter.bridge.agent"])
 def test_a_signal_while_it_starts_is_a_quiet_end(tmp_path: Path, module: str, signum: signal.Signals) -> None:
@@ -51,6 +52,7 @@ def test_a_signal_while_it_starts_is_a_quiet_end(tmp_path: Path, module: str, si
         assert process.stdout.read() == b""
 
 
+@pytest.mark.acp(23)
 @SIGNALS
 def test_signals_until_it_is_gone_do_not_change_how_it_ends(tmp_path: Path, signum: signal.Signals) -> None:
     with starting(tmp_path) as process:

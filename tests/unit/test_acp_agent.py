@@ -187,6 +187,7 @@ async def test_each_method_reaches_the_agent(method: str) -> None:
     assert answers[1]["result"] == {"ran": method}
 
 
+@pytest.mark.acp(29)
 @pytest.mark.parametrize("method", OPTIONAL)
 async def test_an_optional_method_is_there_exactly_if_advertised(method: str) -> None:
     capability = OPTIONAL[method]
@@ -198,6 +199,7 @@ async def test_an_optional_method_is_there_exactly_if_advertised(method: str) ->
     assert answers[1]["error"]["data"]["reason"] == "methodNotFound"
 
 
+@pytest.mark.acp(100)
 @pytest.mark.parametrize("method", ["orchard/unknown", "_orchard/unknown", "$/unknown", "session/update"])
 async def test_d4_an_unknown_request_is_answered(method: str) -> None:
     error = by_id(await talk([HELLO], [request("41", method)]))["41"]["error"]
@@ -205,6 +207,7 @@ async def test_d4_an_unknown_request_is_answered(method: str) -> None:
     assert method in error["data"]["details"]
 
 
+@pytest.mark.acp(100)
 @pytest.mark.parametrize(
     "method", ["_orchard/hello", "orchard/unknown", "$/unknown", "session/cancel", "session/prompt", "session/new"]
 )
@@ -257,6 +260,7 @@ async def test_d5_d6_d7_each_fault_has_its_code_and_the_next_request_works(
     assert answers[8]["result"] == {"ran": "session/list"}
 
 
+@pytest.mark.acp(103, 105)
 async def test_an_agents_bug_is_an_internal_error_without_its_words() -> None:
     answers = by_id(await talk([HELLO], [request(1, "session/new", cwd="/explode"), request(2, "session/list")]))
     assert answers[1]["error"]["code"] == -32603
@@ -264,6 +268,7 @@ async def test_an_agents_bug_is_an_internal_error_without_its_words() -> None:
     assert "result" in answers[2]
 
 
+@pytest.mark.acp(32)
 @pytest.mark.parametrize("method", [*CALLS, "session/prompt", "orchard/unknown", "session/cancel"])
 async def test_o9_before_initialize_nothing_works(method: str) -> None:
     (answer,) = await talk([request(1, method, **CALLS.get(method, {}))])
@@ -271,6 +276,7 @@ async def test_o9_before_initialize_nothing_works(method: str) -> None:
     assert answer["error"]["data"]["reason"] == "notInitialized"
 
 
+@pytest.mark.acp(32)
 async def test_a_refused_initialize_can_be_tried_again() -> None:
     agent = Agent()
     agent.initialize_answers = [errors.internal_error()]
@@ -295,6 +301,7 @@ async def test_a_refused_initialize_can_be_tried_again() -> None:
     ]
 
 
+@pytest.mark.acp(33)
 async def test_a_repeated_initialize_is_answered_and_breaks_nothing() -> None:
     agent = Agent()
     agent.initialize_answers = [{"n": 1}, {"n": 2}, errors.internal_error()]
@@ -324,6 +331,7 @@ async def test_requests_written_together_with_initialize_wait_for_it(fails: bool
     assert found[2]["error"]["code"] == (-32600 if fails else -32601)
 
 
+@pytest.mark.acp(75, 77)
 @pytest.mark.parametrize("cancel_id", [None, 9])
 async def test_a_cancel_in_the_same_write_hits_its_prompt(cancel_id: int | None) -> None:
     cancel = notification("session/cancel", sessionId="ses-alder")
@@ -341,6 +349,7 @@ async def test_a_cancel_before_its_prompt_does_not_hit_it() -> None:
     assert answers[1]["error"]["code"] == -32800
 
 
+@pytest.mark.acp(78)
 async def test_a_request_taken_back_is_answered_once() -> None:
     taken_back = [notification(CANCEL_METHOD, requestId=number) for number in (1, 2, 99, "1")]
     answers = by_id(await talk([HELLO], [prompt(1), request(2, "session/new", cwd="/wait"), *taken_back]))

@@ -40,11 +40,13 @@ def test_everything_offered_is_seen() -> None:
     assert (seen.client_name, seen.client_version) == ("orchard", "2.0")
 
 
+@pytest.mark.acp(31)
 @pytest.mark.parametrize("offered", [None, [], "all", 1, True])
 def test_capabilities_that_are_no_object_offer_nothing(offered: Any) -> None:
     assert read_client({"clientCapabilities": offered, "clientInfo": offered}) == NOTHING
 
 
+@pytest.mark.acp(31)
 @pytest.mark.parametrize(
     "offered",
     [
@@ -81,6 +83,7 @@ def test_the_clients_name_is_one_short_line() -> None:
     assert seen.client_version == "unknown version"
 
 
+@pytest.mark.acp(30)
 def test_our_markers_are_objects_and_absent_means_no() -> None:
     ours = AgentCapabilities(load_session=True, list_sessions=True, logout=True, prompt=PromptCapabilities(image=True))
     assert ours.wire({"muse/output": {"version": 1}}) == {

@@ -27,6 +27,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.acp(103)
 @pytest.mark.parametrize(("error", "code", "reason"), EVERY)
 def test_an_error_says_what_why_and_for_whom(error: RpcError, code: int, reason: str) -> None:
     body = failure_object(7, error)["error"]

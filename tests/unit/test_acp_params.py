@@ -34,16 +34,19 @@ def new_session(ours: AgentCapabilities = NONE, **members: Any) -> params.NewSes
     return params.read_new_session({"cwd": ROOT, "mcpServers": [], **members}, ours)
 
 
+@pytest.mark.acp(26)
 @pytest.mark.parametrize("version", [0, 1, 2, 999, 65535])
 def test_o2_any_version_number_is_understood(version: int) -> None:
     assert params.read_initialize({"protocolVersion": version}).protocol_version == version
 
 
+@pytest.mark.acp(27)
 @pytest.mark.parametrize("version", [None, "1", "2", -1, 65536, 1.0, True, [], {}])
 def test_o2_what_is_no_version_number_is_refused(version: Any) -> None:
     assert refused(lambda: params.read_initialize({"protocolVersion": version}))["field"] == "protocolVersion"
 
 
+@pytest.mark.acp(27)
 def test_o2_a_missing_version_is_refused() -> None:
     assert refused(lambda: params.read_initialize({}))["details"] == "protocolVersion: is required"
 
@@ -132,6 +135,7 @@ def test_servers_are_read_complete() -> None:
     assert "s3cret" not in repr(asked)
 
 
+@pytest.mark.acp(103)
 @pytest.mark.parametrize(
     ("entry", "field"),
     [
@@ -243,6 +247,7 @@ def test_a_list_needs_no_params_and_takes_null() -> None:
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
+@pytest.mark.acp(101)
 def test_meta_never_stands_in_for_params() -> None:
     meta = {"cwd": "/evil", "session_id": "X", "sessionId": "X", "mcpServers": [1], "traceparent": PARENT}
     asked = new_session(_meta=meta)
@@ -250,6 +255,7 @@ def test_meta_never_stands_in_for_params() -> None:
     assert refused(lambda: params.read_close_session({"_meta": meta}))["field"] == "sessionId"
 
 
+@pytest.mark.acp(101)
 def test_a_trace_is_passed_on_with_its_state() -> None:
     asked = new_session(_meta={"traceparent": PARENT, "tracestate": "a=1,b=2"})
     assert asked.trace is not None

@@ -122,6 +122,7 @@ def test_what_is_not_utf8_is_refused(line: bytes) -> None:
         decode_json(line)
 
 
+@pytest.mark.acp(2, 3)
 @pytest.mark.parametrize(
     ("frame", "line"),
     [

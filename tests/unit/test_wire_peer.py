@@ -22,6 +22,7 @@ pytestmark = pytest.mark.anyio
 IDS: list[Any] = [1, "1", 0, "", -1, -7, 2**63 - 1, -(2**63), 9007199254740993, "a-b", "温室", "x" * MAX_ID_CHARS]
 
 
+@pytest.mark.acp(13)
 async def test_every_id_comes_back_as_it_was() -> None:
     async with wired() as other:
         for request_id in IDS:
@@ -41,6 +42,7 @@ async def test_one_and_the_text_one_are_two_requests() -> None:
         assert {repr(answer["id"]) for answer in await other.read_all(2)} == {"1", "'1'"}
 
 
+@pytest.mark.acp(14)
 @pytest.mark.parametrize("request_id", [0, 1, "1", ""])
 async def test_an_id_still_open_is_refused_without_naming_it(request_id: Any) -> None:
     gate = Gate()
@@ -63,6 +65,7 @@ async def fails(error: BaseException) -> Params:
     raise error
 
 
+@pytest.mark.acp(105)
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize(
     ("error", "answer"),
@@ -181,6 +184,7 @@ async def test_with_a_cap_nothing_fits_the_connection_still_lives() -> None:
         assert other.peer.ended is None
 
 
+@pytest.mark.acp(68)
 async def test_a_slow_handler_delays_nothing() -> None:
     gate = Gate()
     handler = Recorder(lambda call: gate(call) if call.method == "slow" else Recorder().work(call))

@@ -40,6 +40,7 @@ async def test_what_was_asked_before_the_end_is_on_the_pipe_when_run_returns() -
         assert other.peer.ended == "eof"
 
 
+@pytest.mark.acp(22)
 @pytest.mark.parametrize("rest", [b'{"jsonrpc":', b"\xff", b'{"jsonrpc":"2.0"}'])
 async def test_half_a_line_at_the_end_costs_one_error(rest: bytes) -> None:
     async with wired() as other:
@@ -179,6 +180,7 @@ async def test_after_the_end_nothing_is_kept_and_nobody_waits() -> None:
 # -- a reader that is gone, a source that fails
 
 
+@pytest.mark.acp(24)
 async def test_nobody_reads_any_more() -> None:
     gate = Gate()
     async with wired(Recorder(gate), drain_seconds=PATIENCE) as other:
@@ -384,6 +386,7 @@ def from_pipe(tmp_path: Path, data: bytes) -> int:
     return reading
 
 
+@pytest.mark.acp(4, 22)
 @pytest.mark.parametrize("kind", [from_file, from_socket, from_pipe])
 async def test_any_stdin_serves_a_script_to_its_last_line(tmp_path: Path, kind: Callable[[Path, bytes], int]) -> None:
     source = FdReader(kind(tmp_path, b"\n".join(ASK % number for number in range(3))))
@@ -407,6 +410,7 @@ async def test_the_null_device_as_stdin_ends_at_once() -> None:
     sink.close()
 
 
+@pytest.mark.acp(4)
 async def test_a_terminal_as_stdin_and_stdout() -> None:
     owner, terminal = pty.openpty()
     tty.setraw(terminal)

@@ -24,6 +24,7 @@ async def long_answer(call: Call) -> Params:
     return {"text": REPLY_TEXT}
 
 
+@pytest.mark.acp(19)
 async def test_reading_pauses_while_nobody_reads_the_answers_and_goes_on_after() -> None:
     count = 20_000
     flood = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"do"}\n' % number for number in range(count))
@@ -44,6 +45,7 @@ async def test_reading_pauses_while_nobody_reads_the_answers_and_goes_on_after()
     assert {answer.get("result", {}).get("text", "refused") for answer in answers} <= {REPLY_TEXT, "refused"}
 
 
+@pytest.mark.acp(19)
 async def test_a_flood_nobody_reads_the_answers_of_takes_bounded_memory() -> None:
     async with wired() as other:
         line = b'{"jsonrpc":"2.0","id":1,"method":"do","params":{"text":"%s"}}\n' % (b"x" * 500)
@@ -210,6 +212,7 @@ class Relay:
         os.close(self.host_silent_in)
 
 
+@pytest.mark.acp(19)
 async def test_a_client_that_reads_slowly_pauses_the_host() -> None:
     relay = Relay()
     count = 5000

@@ -76,6 +76,7 @@ async def test_bad_answers_fail_the_request_they_name() -> None:
     assert {method: type(answer) for method, answer in got.items()} == dict.fromkeys(got, BadAnswer)
 
 
+@pytest.mark.acp(16)
 async def test_responses_to_nobody_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     async with wired() as other, anyio.create_task_group() as tasks:
@@ -132,6 +133,7 @@ async def test_two_thousand_waiters() -> None:
 # -- taking requests back
 
 
+@pytest.mark.acp(78)
 async def test_the_other_side_takes_a_request_back() -> None:
     gate = Gate()
     async with wired(Recorder(gate), cancel_method=CANCEL_METHOD) as other:
@@ -150,6 +152,7 @@ async def test_the_other_side_takes_a_request_back() -> None:
         await other.nothing_comes()
 
 
+@pytest.mark.acp(15, 78)
 async def test_a_request_taken_back_in_the_same_write_is_answered_once() -> None:
     gate = Gate()
     async with wired(Recorder(gate), cancel_method=CANCEL_METHOD) as other:
@@ -187,6 +190,7 @@ async def test_without_the_method_a_cancel_is_a_notification_like_any() -> None:
         await until(lambda: handler.notes == [(CANCEL_METHOD, {"requestId": 1})])
 
 
+@pytest.mark.acp(79)
 @pytest.mark.parametrize("cancel_method", [CANCEL_METHOD, None])
 async def test_we_take_a_request_back(cancel_method: str | None) -> None:
     async with wired(cancel_method=cancel_method) as other:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def cut_at(data: bytes, places: list[int]) -> list[bytes]:
     return [data[begin:end] for begin, end in itertools.pairwise(borders)]
 
 
+@pytest.mark.acp(5)
 @given(streams, st.lists(st.integers(0, 10_000), max_size=12))
 def test_any_cutting_of_a_stream_gives_the_same_lines(stream: bytes, places: list[int]) -> None:
     assert decode(cut_at(stream, places)) == decode([stream])
@@ -95,6 +97,7 @@ def test_what_is_encoded_is_decoded_again(frames: list[dict[str, Any]], places: 
     assert [decode_json(line) for line in lines if isinstance(line, bytes)] == frames
 
 
+@pytest.mark.acp(2, 3)
 @given(st.dictionaries(any_text, any_text | st.lists(any_text, max_size=3), max_size=4))
 def test_every_text_leaves_as_valid_utf8_in_one_line(frame: dict[str, Any]) -> None:
     line = encode_frame(frame, 10**6)

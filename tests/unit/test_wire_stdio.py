@@ -38,6 +38,7 @@ def run(program: str, shell_suffix: str = "") -> subprocess.CompletedProcess[byt
     return subprocess.run(command, input=b"{}\n", env=buffered, capture_output=True, timeout=30, check=False)
 
 
+@pytest.mark.acp(1)
 def test_only_the_writer_reaches_stdout() -> None:
     done = run(PROGRAM)
     assert done.stdout == b"frame:{}\n"
@@ -46,6 +47,7 @@ def test_only_the_writer_reaches_stdout() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.acp(1, 4)
 def test_a_closed_stderr_leaves_stdout_clean() -> None:
     done = run(PROGRAM, "2>&-")
     assert (done.stdout, done.returncode) == (b"frame:{}\n", 0)
