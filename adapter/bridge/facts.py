@@ -12,6 +12,7 @@ from adapter.acp import updates
 from adapter.acp.text import one_line
 from adapter.bridge.notices import Notices
 from adapter.bridge.plan import plan_entries
+from adapter.bridge.session_rows import title_of, updated_at
 from adapter.bridge.usage import UsageMeter
 from adapter.msp.changes import (
     Change,
@@ -66,8 +67,7 @@ class Facts:
         self._show_usage()
         title = title_of(facts.get("name", {})) or title_of(row)
         if title is not None and title != self._title:
-            changed = row.get("updatedAt")
-            self._entitle(title, changed if isinstance(changed, str) else None)
+            self._entitle(title, updated_at(row))
 
     def _show_plan(self) -> None:
         plan = updates.plan(self._session.session_id, plan_entries(self._session.fold.todo))
@@ -102,7 +102,7 @@ class Facts:
             self._notices.tell(
                 f"The model {_word(params, 'modelId')} is not served by the present login", "Choose another"
             )
-        elif change.name == "viewHealth" and params.get("health") == "unavailable":
+        elif change.name == "viewHealth" and str(params.get("health")).casefold() == "unavailable":
             self._notices.tell("Muse no longer tells what happens in this session", "Load it again to see all of it")
 
     def _entitle(self, title: str | None, changed: str | None) -> None:
@@ -135,16 +135,6 @@ class Facts:
 
     def _send(self, params: Params) -> None:
         self._peer.notify(updates.METHOD, params)
-
-
-def title_of(members: Params) -> str | None:
-    """The title of a session by its row, or by the news of its name; the user's word counts before a made-up one
-    (`msp.md §10.1`)."""
-    for name in ("name", "title", "generatedName", "firstUserPrompt"):
-        title = members.get(name)
-        if isinstance(title, str) and title.strip():
-            return one_line(title)
-    return None
 
 
 def _word(params: Params, name: str) -> str:
