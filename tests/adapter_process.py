@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -28,15 +28,16 @@ ANSWER_SECONDS: Final = 20.0
 """How long a test waits for a frame; far more than anything takes, so that only a hang meets it."""
 
 EXIT_SECONDS: Final = 15.0
+COMMAND: Final = (sys.executable, "-m", "adapter.cli.entry")
 INITIALIZE: Final[Json] = {"protocolVersion": 1, "clientInfo": {"name": "tests", "version": "1"}}
 
 
 class AdapterProcess:
     """One running adapter. `frames` are the frames it wrote so far, `stderr` what it logged so far."""
 
-    def __init__(self, args: list[str], env: dict[str, str], cwd: Path) -> None:
+    def __init__(self, args: list[str], env: dict[str, str], cwd: Path, command: Sequence[str] = COMMAND) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "adapter.cli.entry", *args],
+            [*command, *args],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
