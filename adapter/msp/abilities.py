@@ -7,6 +7,7 @@ method refuses the session, one that lacks it says so, and neither does anything
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -75,37 +76,32 @@ class Inquiry:
 
     def __init__(self) -> None:
         self._asked: dict[str, Answer] = {}
-        self._answers: dict[str, Params | Exception] = {}
         self._over = anyio.Event()
         self._deadline = 0.0
 
     def ask(self, peer: Peer) -> None:
         """Send the questions, all at once, so that nobody else's request is among them."""
         self._deadline = anyio.current_time() + ANSWER_SECONDS
-        try:
+        with suppress(PeerClosed):
             for method, params in questions():
                 self._asked[method] = peer.ask(method, params)
-        except PeerClosed:
-            self._over.set()
 
     async def hear_out(self) -> None:
-        """Take the answers, for as long as the connection lives."""
-        for method, answer in self._asked.items():
-            try:
-                self._answers[method] = await answer.wait()
-            except (RpcError, BadAnswer) as error:
-                self._answers[method] = error
-            except PeerClosed:
-                break
+        """Wait for the answers, for as long as the connection lives."""
+        for answer in self._asked.values():
+            with suppress(RpcError, BadAnswer, PeerClosed):
+                await answer.wait()
         self._over.set()
 
     async def abilities(self) -> Abilities:
-        """What has been answered within `ANSWER_SECONDS` of the asking; a host that was not asked can do nothing."""
+        """What has been answered within `ANSWER_SECONDS` of the asking."""
         with anyio.CancelScope(deadline=self._deadline):
             await self._over.wait()
-        return abilities_of(self._answers)
+        answered = {method: answer.value for method, answer in self._asked.items()}
+        return abilities_of({method: value for method, value in answered.items() if value is not None})
 
     @property
     def is_complete(self) -> bool:
         """Whether everything has been answered."""
-        return len(self._answers) > len(ASKED)
+        answers = [answer.value for answer in self._asked.values()]
+        return len(answers) > len(ASKED) and not any(isinstance(value, PeerClosed | None) for value in answers)

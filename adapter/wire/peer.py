@@ -75,14 +75,15 @@ class BadAnswer(Exception):
 class Answer:
     """The answer to a request that has been sent."""
 
-    __slots__ = ("_event", "_value")
+    __slots__ = ("_event", "value")
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        self._value: Params | Exception | None = None
+        self.value: Params | Exception | None = None
+        """The result or what was raised; None until one of them is there."""
 
     def settle(self, value: Params | Exception) -> None:
-        self._value = value
+        self.value = value
         self._event.set()
 
     async def wait(self) -> Params:
@@ -92,10 +93,10 @@ class Answer:
             RpcError, BadAnswer, PeerClosed: as for `Peer.request`.
         """
         await self._event.wait()
-        if isinstance(self._value, Exception):
-            raise self._value
-        assert self._value is not None
-        return self._value
+        if isinstance(self.value, Exception):
+            raise self.value
+        assert self.value is not None
+        return self.value
 
 
 class Peer:
