@@ -51,7 +51,6 @@ class SessionFold:
         items: all items in the order of first sight.
         turns: which turns run, and how the others ended.
         facts: present values by name (`facts.FACTS`), as the params that brought them.
-        head_cursor: the newest event seen live; a resume result's `viewCursor` may be put here.
         last_durable_cursor: the newest event a host can be asked to continue from (`msp.md §11.1`).
     """
 
@@ -60,7 +59,6 @@ class SessionFold:
         self.items = ItemStore()
         self.turns = TurnLedger()
         self.facts: dict[str, Params] = {}
-        self.head_cursor: str | None = None
         self.last_durable_cursor: str | None = None
         self._approvals = Questions("approvalId")
         self._inputs = Questions("userInputId")
@@ -119,13 +117,11 @@ class SessionFold:
         # A request is sent again whenever its question still stands, with the cursor it had at first.
         if method not in SERVER_REQUESTS:
             cursor = params.get("viewCursor")
-            if isinstance(cursor, str):
-                self.head_cursor = cursor
-                if isinstance(params.get("sourceRange"), dict):
-                    self.last_durable_cursor = cursor
-                    if not self._order.arrive(cursor):
-                        self._catch_up_with(params.get("item"))
-                        return ()
+            if isinstance(cursor, str) and isinstance(params.get("sourceRange"), dict):
+                self.last_durable_cursor = cursor
+                if not self._order.arrive(cursor):
+                    self._catch_up_with(params.get("item"))
+                    return ()
         return self._dispatch(method, params)
 
     def distrust_streams(self) -> None:
@@ -162,32 +158,53 @@ class SessionFold:
 
     # -- history --------------------------------------------------------------------------------------------------
 
-    def load(self, items: Iterable[Any]) -> list[Change]:
-        """Folds in full items, e.g. `history.items`."""
-        with self._loading():
-            return [change for item in items for change in self._full_item({"item": item}, OPEN_STATUS)]
-
     def load_snapshot(self, state: Params, cursor: str | None = None) -> list[Change]:
-        """Folds in a snapshot's `state`, taken at `cursor`; every member of it is optional (`msp.md §10.3`).
+        """Folds in a snapshot's `state`, taken at `cursor`; every member of it is optional (`msp.md §10.3`). What is
+        streamed goes on with the deltas that come after it.
 
         Its `pendingApprovals` and `pendingUserInputs` are only pointers: the questions follow as server requests.
         """
         self._order.settle(cursor)
         if cursor is not None:
-            self.head_cursor = self.last_durable_cursor = cursor
-        changes = self.load(_dicts(state.get("items")))
+            self.last_durable_cursor = cursor
+        changes = self._take_up(state, _dicts(state.get("items")))
+        for name, params in self._facts_of(state):
+            changes += self._fact(name, params)
+        return changes
+
+    def complete_from(self, state: Params) -> list[Change]:
+        """Takes from a snapshot what the pages read after it do not have: facts of which no event tells, and the text
+        that has been streamed of what is still open. An event that was read decides against the snapshot: it is no
+        older."""
+        opened = [item for item in _dicts(state.get("items")) if item.get("status") == OPEN_STATUS]
+        changes = self._take_up(state, opened)
+        for name, params in self._facts_of(state):
+            if name not in self.facts:
+                changes += self._fact(name, params)
+        return changes
+
+    def _take_up(self, state: Params, items: list[Params]) -> list[Change]:
         active = state.get("activeTurn")
         with self._loading():
-            changes += self._turn_started(active) if isinstance(active, dict) else ()
+            changes = list(self._turn_started(active)) if isinstance(active, dict) else []
+            for raw in items:
+                changes += self._full_item({"item": raw}, OPEN_STATUS)
+                item = self.items.get(str(raw.get("itemId")))
+                if item is not None and item.is_open and item.revision == raw.get("revision"):
+                    item.raw = raw
+                    changes += [TextAppended(item, field, text) for field, text in item.catch_up()]
+                    item.frozen = item.ahead = False
+        return changes
+
+    def _facts_of(self, state: Params) -> Iterator[tuple[str, Params]]:
         for member, name in SNAPSHOT_FACTS.items():
             value = state.get(member)
             if isinstance(value, dict):
-                changes += self._fact(name, value)
+                yield name, value
         for member, (name, inner) in SNAPSHOT_VALUES.items():
             value = state.get(member)
             if value is not None or (member in state and name in self.facts):
-                changes += self._fact(name, {inner: value})
-        return changes
+                yield name, {inner: value}
 
     def load_events(self, events: Iterable[Any], after: str | None = None, *, asking: bool = False) -> list[Change]:
         """Folds in the events of a `view/page` that was read forward from `after` (None: from the beginning).
@@ -231,9 +248,6 @@ class SessionFold:
         return handler(params) if handler else (Unrecognised(method),)
 
     def _delta(self, params: Params) -> Changes:
-        cursor = params.get("viewCursor")
-        if isinstance(cursor, str):
-            self.head_cursor = cursor
         item_id, text, field = params.get("itemId"), params.get("delta"), params.get("field")
         if field is None:
             field = MESSAGE_FIELD

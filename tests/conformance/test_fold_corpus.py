@@ -39,7 +39,7 @@ def replay(scenario: str) -> tuple[dict[str, SessionView], list[Change]]:
             session = message["result"]["session"]["sessionId"]
             fold = views.setdefault(session, SessionView(session)).fold
             history = message["result"]["history"]
-            changes += fold.load(history["items"] or [])
+            changes += fold.load_snapshot({"items": history["items"] or []})
             if history["snapshot"]:
                 changes += fold.load_snapshot(history["snapshot"]["state"], history["snapshot"]["viewCursor"])
     return views, changes

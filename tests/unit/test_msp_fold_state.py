@@ -16,6 +16,7 @@ from adapter.msp.changes import (
     InputSettled,
     SessionClosed,
     SessionFactChanged,
+    TextAppended,
     TodoListChanged,
     TokenUsageChanged,
     TurnStarted,
@@ -174,7 +175,7 @@ def test_wrong_typed_members_never_raise(fold: SessionFold, method: str, value: 
         fold.apply(method, params)
         fold.load_events([value, {"method": method, "params": params}, {"method": value, "params": value}])
         fold.load_snapshot(dict.fromkeys(("items", "activeTurn", "todoList", "goal", "name", "branch"), value))
-        fold.load([value])
+        fold.complete_from(dict.fromkeys(("items", "activeTurn", "todoList", "goal", "name", "branch"), value))
 
 
 def test_repeated_durable_event_is_applied_once(fold: SessionFold) -> None:
@@ -185,12 +186,12 @@ def test_repeated_durable_event_is_applied_once(fold: SessionFold) -> None:
 
 def test_cursors_of_durable_and_other_events(fold: SessionFold) -> None:
     run(fold, durable(completed(item()), "v:1"), started(item("j")), delta("a", "j", viewCursor="v:2"))
-    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:2", "v:1")
+    assert fold.last_durable_cursor == "v:1"
 
 
 def test_unknown_view_event_still_advances_the_cursor(fold: SessionFold) -> None:
     run(fold, durable(("session/auraChanged", {}), "v:9"))
-    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:9", "v:9")
+    assert fold.last_durable_cursor == "v:9"
 
 
 def test_gap_stops_following_open_text_until_the_completion(fold: SessionFold) -> None:
@@ -239,16 +240,49 @@ def test_output_read_ahead_of_the_stream_is_not_repeated(fold: SessionFold) -> N
 # -- history ---------------------------------------------------------------------------------------------------------
 
 
-def test_loaded_items_are_told_in_order(fold: SessionFold) -> None:
-    changes = fold.load([item("u", "userMessage", status="completed"), item("a", status="completed", text="hi")])
-    assert kinds(changes) == ["ItemChanged", "ItemChanged", "TextAppended"]
+def test_items_of_a_snapshot_are_told_in_order(fold: SessionFold) -> None:
+    state = {"items": [item("u", "userMessage", status="completed"), item("a", status="completed", text="hi")]}
+    assert kinds(fold.load_snapshot(state)) == ["ItemChanged", "ItemChanged", "TextAppended"]
     assert [known.item_id for known in fold.items] == ["u", "a"]
-    assert fold.load([item("a", status="completed", text="hi")]) == []
+    assert fold.load_snapshot(state) == []
 
 
-def test_item_loaded_while_open_is_completed_by_its_full_object(fold: SessionFold) -> None:
-    changes = fold.load([item(text="ab")]) + run(fold, delta("ef"), completed(item(revision=2, text="abcdef")))
+def test_what_a_snapshot_found_open_goes_on_with_the_deltas_behind_it(fold: SessionFold) -> None:
+    changes = fold.load_snapshot({"items": [item(text="ab")]})
+    changes += run(fold, delta("cd"), completed(item(revision=2, text="abcdef")))
     assert shown(changes) == "abcdef"
+    assert [change.text for change in changes if isinstance(change, TextAppended)] == ["ab", "cd", "ef"]
+
+
+def test_a_snapshot_completes_what_pages_tell_and_never_overrules_them(fold: SessionFold) -> None:
+    state = {
+        "items": [item("a", status="completed", text="old"), item("b", text="ab"), item("c", text="so far")],
+        "activeTurn": {"turnId": "t", "commandId": "c"},
+        "todoList": {"items": [{"text": "older", "status": "pending"}], "revision": 1},
+        "contextUsage": {"usedTokens": 1, "windowTokens": 2},
+        "name": "n",
+    }
+    events = [todo("newer"), started(item("b")), completed(item("c", revision=2, text="so far so good"))]
+    changes = fold.load_events(paged(*(durable(event, f"v:{at}") for at, event in enumerate(events))))
+    changes += fold.complete_from(state)
+    changes += run(fold, delta("cd", item_id="b"), completed(item("b", revision=2, text="abcdef")))
+    assert [change.text for change in changes if isinstance(change, TextAppended)] == [
+        "so far so good",
+        "ab",
+        "cd",
+        "ef",
+    ]
+    assert fold.todo == [{"text": "newer", "status": "pending"}]
+    assert fold.facts["contextUsage"] == {"usedTokens": 1, "windowTokens": 2}
+    assert fold.facts["name"] == {"name": "n"}
+    assert fold.turns.running == ("t",)
+    assert fold.items.get("a") is None, "what the pages do not have is not shown out of its place"
+
+
+def test_a_turn_that_pages_saw_end_does_not_run_again(fold: SessionFold) -> None:
+    fold.load_events(paged(durable(("turn/completed", {"turnId": "t", "terminal": "completed"}), "v:1")))
+    assert fold.complete_from({"activeTurn": {"turnId": "t", "commandId": "c"}}) == []
+    assert fold.turns.running == ()
 
 
 def test_snapshot_is_told_like_live_events(fold: SessionFold) -> None:
@@ -267,7 +301,7 @@ def test_snapshot_is_told_like_live_events(fold: SessionFold) -> None:
     assert TodoListChanged([{"text": "x", "status": "pending"}]) in changes
     assert TokenUsageChanged({"cumulative": {"totalTokens": 1}}) in changes
     assert {c.name for c in changes if isinstance(c, SessionFactChanged)} == {"model", "goal", "name"}
-    assert (fold.head_cursor, fold.last_durable_cursor) == ("v:7", "v:7")
+    assert fold.last_durable_cursor == "v:7"
     assert fold.load_snapshot(state, "v:7") == []
     assert fold.load_snapshot({"goal": None}) == [SessionFactChanged("goal", {"goal": None})]
 
