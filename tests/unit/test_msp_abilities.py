@@ -65,6 +65,10 @@ def test_an_echoed_filter_shows_filters_and_folders() -> None:
     assert abilities_of({"session/list": RpcError(-32603, "no", None)}) == Abilities()
 
 
+def files_in(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.is_file()]
+
+
 # -- a host
 
 
@@ -142,4 +146,4 @@ async def test_simulated_hosts_show_what_their_version_has_and_nothing_happens(t
         newer = version in ("1.4.2", "1.4.13")
         assert (told.workspace_roots, told.list_filter) == (newer, newer)
         assert (await host.query("session/list", {}))["sessions"] == []
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert not files_in(tmp_path)
