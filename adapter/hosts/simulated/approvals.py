@@ -68,11 +68,20 @@ class Asked:
         standing = {"choiceId": "allow_session", "label": "Allow for this session", "decision": "approvedForSession"}
         return [once, {**standing, "scope": "session", "rulePreview": self.rule()}, abort]
 
+    def provenance(self) -> Json:
+        """Which subagent asks, if one does."""
+        return {} if self.step.origin is None else {"subagentOrigin": self.step.origin}
+
     def rule(self) -> str:
         """The rule a standing choice would make."""
         if self.step.stages:
             return f"{shlex.join(self.step.stages[self.index][:2])} *"
-        return f"{self.step.subject.get('access', 'use')} {self.step.subject.get('path', '')}"
+        return file_rule(self.step.subject)
+
+
+def file_rule(subject: Json) -> str:
+    """The rule a standing choice about a file would make."""
+    return f"{subject.get('access', 'use')} {subject.get('path', '')}"
 
 
 def ask(driver: Driver, step: AskApproval) -> bool:
@@ -104,7 +113,8 @@ def _settle_elsewhere(driver: Driver, asked: Asked) -> None:
 
 
 def _open(driver: Driver, asked: Asked) -> None:
-    driver.show(asked.step.item, "item/updated", "inProgress", {"approvalId": asked.id})
+    if asked.step.origin is None:
+        driver.show(asked.step.item, "item/updated", "inProgress", {"approvalId": asked.id})
     driver.session.parked[asked.id] = driver
     driver.session.emit("approval/requested", _request(driver, asked), run=driver.turn.id)
     driver.session.show_status()
@@ -133,6 +143,7 @@ def _request(driver: Driver, asked: Asked) -> Json:
         "availableChoices": asked.choices(),
         "protectedWrite": False,
         "judgeEscalated": False,
+        **asked.provenance(),
     }
 
 
@@ -187,6 +198,7 @@ def _move_on(driver: Driver, asked: Asked, choice: Json, index: int) -> None:
         "subject": asked.subject(),
         "currentRequirementId": asked.requirement(index),
         "availableChoices": asked.choices(),
+        **asked.provenance(),
     }
     session.emit("approval/updated", params, run=driver.turn.id)
     if driver.host.profile.stage_request:
@@ -214,9 +226,11 @@ def _resolve(driver: Driver, decision: str, by: str, command_id: str | None = No
         "resolvedBy": by,
         "stageEvidence": [_as_evidence(row) for row in asked.evidence if row],
         "decidedAt": ids.timestamp(),
+        **asked.provenance(),
     }
-    if decision == "approvedForSession":
-        params["amendment"] = {"durability": "session", "rulePreview": asked.rule()}
+    durability = {"approvedForSession": "session", "approvedPolicyAmendment": "localPersistent"}.get(decision)
+    if durability is not None:
+        params["amendment"] = {"durability": durability, "rulePreview": asked.rule()}
     if command_id is not None:
         params["decidedByCommandId"] = command_id
     driver.session.emit("approval/resolved", params, run=driver.turn.id)
@@ -225,6 +239,14 @@ def _resolve(driver: Driver, decision: str, by: str, command_id: str | None = No
 
 def _as_evidence(stage: Json) -> Json:
     return {key: stage[key] for key in ("argv", "position", "requirementId", "resolution", "totalStages")}
+
+
+def withdraw_stored(session: Session, asked: Json) -> None:
+    """Close an approval whose turn died with another host."""
+    known: Json = {key: asked[key] for key in ("approvalId", "itemId", "turnId", "subagentOrigin") if key in asked}
+    outcome: Json = {"decision": "abort", "policyResult": "deny", "resolvedBy": "policy", "stageEvidence": []}
+    resolved = {**known, **outcome, "decidedAt": ids.timestamp()}
+    session.emit("approval/resolved", resolved, run=asked["turnId"])
 
 
 def withdraw(driver: Driver) -> None:

@@ -27,7 +27,7 @@ def past(host: Host, params: Json) -> Past:
         RpcError: there is no such session.
     """
     session_id = text(params, "sessionId")
-    session = host.sessions.get(session_id)
+    session = host.sessions.get(session_id) or host.children.get(session_id)
     if session is not None:
         return Past(session.facts, session.view, session.head, host.profile, host.settings)
     try:

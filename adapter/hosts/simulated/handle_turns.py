@@ -105,7 +105,7 @@ def _image(part: Json) -> tuple[Json, str]:
     if ("width" in part) != ("height" in part):
         raise invalid("input", "an image has both width and height or neither")
     line = f"image {media} {len(whole)} bytes sha256:{hashlib.sha256(whole).hexdigest()[:16]}"
-    size = {key: part[key] for key in ("width", "height") if key in part}
+    size: Json = {key: part[key] for key in ("width", "height") if key in part}
     return {"type": "image", "mediaType": media, **size}, line
 
 
@@ -213,7 +213,7 @@ HANDLERS: Final[dict[str, Any]] = {
     "turn/interrupt": interrupt,
     "turn/cancel": cancel,
     "turn/unqueue": unqueue,
-    "approval/decide": lambda host, params: approvals.decide(host, host.session(params), params),
+    "approval/decide": lambda host, params: approvals.decide(host, host.asking_session(params), params),
     "userInput/answer": lambda host, params: questions.answer(host, host.session(params), params),
     "userInput/cancel": lambda host, params: questions.cancel(host, host.session(params), params),
     "userInput/clarify": lambda host, params: questions.clarify(host, host.session(params), params),

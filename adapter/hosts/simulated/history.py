@@ -31,6 +31,7 @@ class Past:
         self.profile = profile
         self._budget = max(1024, settings.frame_limit_bytes - SLACK)
         self._page_events = settings.page_events
+        self._forced = settings.history_mode
         retained = settings.retain_events
         self._earliest = 0 if retained is None else max(0, len(view.events) - retained)
 
@@ -102,6 +103,10 @@ class Past:
 
     def history(self, preference: str = "auto") -> Json:
         """The history envelope: what was asked for, or the next smaller thing that fits."""
+        if preference == "auto" and self._forced is not None:
+            if self._forced == "none":
+                return nothing("historyBudget")
+            preference = self._forced
         anchored = self.view.boundary is not None and preference in ("auto", "anchored")
         modes = {"auto": ("inline",), "inline": ("inline", "snapshot"), "snapshot": ("snapshot",)}
         for mode in (*(("anchoredSnapshot",) if anchored else ()), *modes.get(preference, ("inline", "snapshot"))):

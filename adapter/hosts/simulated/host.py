@@ -73,6 +73,8 @@ class Host:
         self.ledger = Ledger(self.store)
         self.credentials = Credentials(settings, options.data_dir)
         self.sessions: dict[str, Session] = {}
+        self.children: dict[str, Session] = {}
+        """Sessions of subagents: they can be looked at and asked, and take no prompts."""
         self.deletions = handle_delete.Deletions()
         self.client: Json = {}
         self.granted: frozenset[str] = frozenset()
@@ -319,6 +321,11 @@ class Host:
             RpcError: it is not loaded here, or there is none.
         """
         return handle_sessions.loaded(self, optional_text(params, "sessionId"))
+
+    def asking_session(self, params: Json) -> Session:
+        """The same, for what a subagent asks too."""
+        child = self.children.get(str(params.get("sessionId")))
+        return self.session(params) if child is None else child
 
 
 QUERIES: Final = frozenset(

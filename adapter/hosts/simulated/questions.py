@@ -92,6 +92,13 @@ def _resolve(driver: Driver, settlement: Settlement, command_id: str | None, rea
     driver.session.show_status()
 
 
+def withdraw_stored(session: Session, asked: Json) -> None:
+    """Close a question whose turn died with another host."""
+    nothing: Json = {"answers": [], "clarification": None, "reason": None, "decidedByCommandId": None}
+    settled = {"userInputId": asked["userInputId"], "outcome": "aborted", **nothing, "decidedAt": ids.timestamp()}
+    session.emit("userInput/settled", settled, run=asked["turnId"])
+
+
 def withdraw(driver: Driver, command_id: str | None = None, answers: list[Json] | None = None) -> None:
     """Close the open question of a turn that is being stopped."""
     if driver.question is not None:

@@ -24,7 +24,9 @@ def settle_what_was_cut_off(host: Host, session: Session) -> None:
     """Bring every turn that was open to an end, or back to where it waited."""
     view = session.view
     active = view.active
-    revived = active is not None and (view.approvals or view.user_inputs) and _revive(host, session, active["turnId"])
+    revived = active is not None and _waits_for_somebody(host, session) and _revive(host, session, active["turnId"])
+    if not revived:
+        _withdraw_what_is_asked(session)
     for item in list(view.items.values()):
         if item["status"] == "inProgress" and not (
             revived and active is not None and item["turnId"] == active["turnId"]
@@ -38,24 +40,57 @@ def settle_what_was_cut_off(host: Host, session: Session) -> None:
     session.show_status()
 
 
+def _waits_for_somebody(host: Host, session: Session) -> bool:
+    asked = session.view.approvals if host.settings.reopen_approvals else {}
+    return bool(asked or session.view.user_inputs)
+
+
+def _withdraw_what_is_asked(session: Session) -> None:
+    """Nobody can answer any more what the dead host asked."""
+    for asked in list(session.view.approvals.values()):
+        approvals.withdraw_stored(session, asked)
+    for asked in list(session.view.user_inputs.values()):
+        questions.withdraw_stored(session, asked)
+
+
 def _revive(host: Host, session: Session, turn_id: str) -> bool:
     prompt = session.prompts.get(turn_id)
     if prompt is None:
         return False
     turn = Turn(prompt, session, host)
-    script = script_for(turn)
-    driver = Driver(host, session, turn, script)
-    for step in script:
-        if isinstance(step, steps.AskApproval) and session.view.approvals:
-            session.running = driver
-            approvals.reopen(driver, step, next(iter(session.view.approvals.values())))
-            return True
-        if isinstance(step, steps.AskUser) and session.view.user_inputs:
-            session.running = driver
-            questions.reopen(driver, step, next(iter(session.view.user_inputs)))
-            return True
+    driver = Driver(host, session, turn, script_for(turn))
+    revived = _walk(driver)
+    if revived:
+        session.running = driver
+    return revived
+
+
+def _walk(driver: Driver) -> bool:
+    """Run a script up to where it waited; gives whether it waits there again."""
+    view = driver.session.view
+    for step in driver.script:
+        if isinstance(step, steps.AskApproval):
+            asked = next((row for row in view.approvals.values() if row["itemId"] == step.item.id), None)
+            if asked is not None:
+                approvals.reopen(driver, step, asked)
+            return asked is not None
+        if isinstance(step, steps.AskUser):
+            if view.user_inputs:
+                questions.reopen(driver, step, next(iter(view.user_inputs)))
+            return driver.question is not None
+        if isinstance(step, steps.Together):
+            return _walk_parts(driver, step)
         _pass_over(driver, step)
     return False
+
+
+def _walk_parts(driver: Driver, step: steps.Together) -> bool:
+    """The same for scripts side by side: those that had been decided are over."""
+    for script in step.scripts:
+        part = Driver(driver.host, driver.session, driver.turn, script, parent=driver)
+        if _walk(part):
+            driver.add_part(part)
+    return bool(driver.parts)
 
 
 def _pass_over(driver: Driver, step: steps.Step) -> None:

@@ -33,7 +33,16 @@
 | `progress` | a long tool call that tells where it stands |
 | `picture` | a tool call whose result is an image |
 | `edit` | a file edit with a patch to read and its counts |
+| `write PATH TEXT` | a file is written for real, in the session's folders; TEXT is all that follows, as it is |
+| `replace PATH OLD NEW` | the first OLD in a file is replaced, for real |
+| `delete PATH` | a file is deleted, for real |
+| `ask-write PATH TEXT` | as `write`, after consent |
+| `ask-replace PATH OLD NEW` | as `replace`, after consent |
 | `approve` | a file write that asks for consent |
+| `approve wide` | the same with every kind of choice: once, for the session, always, no with a reason, no |
+| `approve child` | a subagent asks for consent through the session |
+| `approve kid` | a subagent asks in a session of its own, `kid-...` |
+| `many N` | N commands at once, each with an approval of its own |
 | `approve empty`, `allowing`, `unheard` | the same with no choices, only allowing ones, or decisions nobody knows |
 | `approve elsewhere [SECONDS]` | the same, settled by somebody else after a while |
 | `approve lost` | the same, but `approval/requested` falls into a gap |
@@ -53,7 +62,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_session, scripts_tools
+from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_files, scripts_session, scripts_tools
 from adapter.hosts.simulated.steps import (
     Burst,
     Completed,
@@ -240,7 +249,13 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "background": scripts_tools.background,
     "approve": scripts_consent.approve,
     "approve3": scripts_consent.approve3,
+    "many": scripts_consent.many,
     "ask": scripts_consent.ask,
+    "write": scripts_files.script("write"),
+    "replace": scripts_files.script("replace"),
+    "delete": scripts_files.script("delete"),
+    "ask-write": scripts_files.script("write", asks=True),
+    "ask-replace": scripts_files.script("replace", asks=True),
     "subagent": scripts_agents.subagent,
     "workflow": scripts_agents.workflow,
     "compaction": scripts_agents.compaction,

@@ -79,6 +79,18 @@ def closing(turn: Turn, text: str) -> Script:
     yield Completed(message, {"messagePhase": "finalAnswer"})
 
 
+def patched(tool: Draft, path: str, before: str | None, after: str | None) -> tuple[outputs.Json, dict[str, int]]:
+    """The structured diff of one file as a stored output, and its counts; None where there is no file."""
+    diff = list(difflib.unified_diff((before or "").splitlines(True), (after or "").splitlines(True), path, path))
+    counts = {
+        "added": sum(line.startswith("+") for line in diff[2:]),
+        "removed": sum(line.startswith("-") for line in diff[2:]),
+    }
+    patch = {"files": [{"path": path, "oldText": before, "newText": after, "diff": "".join(diff)}]}
+    record = outputs.new_output(tool.id, "text", 0, json.dumps(patch, ensure_ascii=False), "tool_patch")
+    return record, {"files": 1, **counts}
+
+
 def edit(turn: Turn) -> Script:
     """`edit`: a file edit whose structured diff is a stored output of its own."""
     path = f"{turn.workspace}/src/main.rs"
@@ -88,17 +100,13 @@ def edit(turn: Turn) -> Script:
     if not turn.can_write:
         yield denied(tool, "tool policy denied filesystem write")
         return
-    diff = list(difflib.unified_diff(_BEFORE.splitlines(True), _AFTER.splitlines(True), path, path))
-    added = sum(line.startswith("+") for line in diff[2:])
-    removed = sum(line.startswith("-") for line in diff[2:])
-    patch = {"files": [{"path": path, "oldText": _BEFORE, "newText": _AFTER, "diff": "".join(diff)}]}
-    record = outputs.new_output(tool.id, "text", 0, json.dumps(patch, ensure_ascii=False), "tool_patch")
+    record, summary = patched(tool, path, _BEFORE, _AFTER)
     yield StoreOutput(record)
     members = {
         "visibleOutput": f"Edited {path}\n",
         "truncated": False,
         "patchRef": outputs.reference(turn.session_id, record),
-        "patchSummary": {"files": 1, "added": added, "removed": removed},
+        "patchSummary": summary,
     }
     yield Completed(tool, members)
     yield from closing(turn, "The greeting is complete ✓")

@@ -130,7 +130,17 @@ class Session:
 
 def row(facts: Json, view: View, status: str, attention: list[str], profile: Profile) -> Json:
     """The Session object (`msp.md §10.1`)."""
-    fixed = ("sessionId", "path", "createdAt", "workspaceRoot", "forkedFrom", "createdByClient", "kind", "sideFrom")
+    fixed = (
+        "sessionId",
+        "path",
+        "createdAt",
+        "workspaceRoot",
+        "forkedFrom",
+        "createdByClient",
+        "kind",
+        "sideFrom",
+        "parentSessionId",
+    )
     session: Json = {key: facts[key] for key in fixed if key in facts}
     model = view.model or facts["model"]
     updated = last_time(facts, view)

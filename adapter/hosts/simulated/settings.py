@@ -22,6 +22,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     """Most events of one page, whatever the client asks for."""
     output_bytes: int = 6 * 1024 * 1024
     """Most bytes of one piece of a stored output."""
+    history_mode: Literal["inline", "snapshot", "anchored", "none"] | None = None
+    """What history auto gives, if not what is usual; none is told as too large."""
+    reopen_approvals: bool = True
+    """Whether what asked for consent when a host was killed asks again; else its turn has failed."""
+    saves_empty: bool = True
+    """Whether a session is stored before its first turn."""
     login: bool = False
     """Whether a login is needed: META_API_KEY, or the file that muse login writes."""
     login_read_once: bool = False

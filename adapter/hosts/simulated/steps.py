@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Generator
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -116,6 +116,23 @@ class ForgetLogin(msgspec.Struct, frozen=True):
     """The login is no longer good for anything."""
 
 
+class Touch(msgspec.Struct, frozen=True):
+    """Change a file. The script is sent a `Touched`."""
+
+    path: str
+    operation: Literal["write", "replace", "delete"]
+    old: str = ""
+    new: str = ""
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """What a file held before and after; None where there was none. `problem` says why nothing was changed."""
+
+    before: str | None
+    after: str | None
+    problem: str | None = None
+
+
 class AddSkill(msgspec.Struct, frozen=True):
     """The session has this skill too from now on."""
 
@@ -133,6 +150,8 @@ class AskApproval(msgspec.Struct, frozen=True):
     """Which parts need a decision; the others are known to be safe."""
     choices: tuple[Json, ...] | None = None
     """What is offered, if not the usual three."""
+    origin: Json | None = None
+    """`subagentOrigin`, if a subagent asks through its parent's session; its item is not in this one."""
     settled_after: float | None = None
     """After so many seconds an automated reviewer allows it, whatever the user does until then."""
 
@@ -167,6 +186,21 @@ class Spawn(msgspec.Struct, frozen=True):
     script: Generator[Step, Any, None]
 
 
+class Together(msgspec.Struct, frozen=True):
+    """Run scripts side by side as parts of the turn, and go on when all of them are over."""
+
+    scripts: tuple[Generator[Step, Any, None], ...]
+
+
+class Delegate(msgspec.Struct, frozen=True):
+    """Run a turn in the session of a subagent, and go on when it is over."""
+
+    session_id: str
+    objective: str
+    script: Callable[[Any], Generator[Step, Any, None]]
+    """From the subagent's `Turn` to its script."""
+
+
 class End(msgspec.Struct, frozen=True):
     """End the turn as something else than `completed`."""
 
@@ -187,9 +221,12 @@ Step: TypeAlias = (
     | StoreOutput
     | ForgetLogin
     | AddSkill
+    | Touch
     | AskApproval
     | AskUser
     | Spawn
+    | Together
+    | Delegate
     | End
 )
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from adapter.hosts.simulated import approvals, ids, questions, steps
+from adapter.hosts.simulated import approvals, files, ids, questions, steps
+from adapter.hosts.simulated.journal import Journal
 from adapter.hosts.simulated.scripts import logged_out, script_for
+from adapter.hosts.simulated.session import Session
 from adapter.hosts.simulated.steps import Draft, End, Json, Script
 from adapter.hosts.simulated.turn import Turn
+from adapter.hosts.simulated.view import View
 
 if TYPE_CHECKING:
     from adapter.hosts.simulated.host import Host
     from adapter.hosts.simulated.loop import Timer
-    from adapter.hosts.simulated.session import Session
 
 SLICE_STEPS: Final = 500
 """Steps a turn may take before other work gets its chance."""
@@ -30,18 +32,29 @@ INTERRUPTED: Final = "interrupted by the client"
 class Driver:
     """Carries out one script: the turn's own, or one that runs beside it."""
 
-    def __init__(self, host: Host, session: Session, turn: Turn, script: Script, task: Draft | None = None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        session: Session,
+        turn: Turn,
+        script: Script,
+        task: Draft | None = None,
+        parent: Driver | None = None,
+    ) -> None:
         self.host = host
         self.session = session
         self.turn = turn
         self.task = task
         """The item of a script that runs beside the turn; None for the turn itself."""
+        self.parent = parent
+        """Who waits for it, if it is a part of another one."""
+        self.parts: list[Driver] = []
         self.drafts: dict[str, Draft] = {}
         self.approval: approvals.Asked | None = None
         self.question: questions.Asked | None = None
         self.ended = False
         self._paused = False
-        self._script = script
+        self.script = script
         self._timer: Timer | None = None
 
     # -- going on
@@ -73,7 +86,7 @@ class Driver:
             if self.ended:
                 return
             try:
-                step = self._script.send(answer)
+                step = self.script.send(answer)
             except StopIteration:
                 return self.finish(End("completed"))
             answer = None
@@ -84,11 +97,27 @@ class Driver:
     def finish(self, end: End) -> None:
         """The script is over."""
         self.ended = True
-        if self.task is not None:
+        if self.parent is not None:
+            if self.session is not self.parent.session:
+                ended = {"turnId": self.turn.id, "terminal": end.terminal, "durationMs": self.turn.elapsed_ms()}
+                self.session.emit("turn/completed", ended, run=self.turn.id)
+                self.session.show_status()
+            self.parent.part_is_over(self)
+        elif self.task is not None:
             self.session.tasks.pop(self.task.id, None)
             self.session.show_status()
         else:
             finish_turn(self.host, self.session, self.turn, end)
+
+    def add_part(self, part: Driver) -> None:
+        """Wait for it."""
+        self.parts.append(part)
+
+    def part_is_over(self, part: Driver) -> None:
+        """Go on if it was the last."""
+        self.parts.remove(part)
+        if not self.parts and not self.ended:
+            self.schedule()
 
     def stop(self, reason: str = INTERRUPTED) -> None:
         """End it now: what is open is closed as cancelled."""
@@ -97,7 +126,9 @@ class Driver:
         self.ended = True
         if self._timer is not None:
             self._timer.cancel()
-        self._script.close()
+        for part in list(self.parts):
+            part.stop(reason)
+        self.script.close()
         approvals.withdraw(self)
         questions.withdraw(self)
         for draft in self.drafts.values():
@@ -201,8 +232,30 @@ class Driver:
         beside.schedule()
         return True
 
+    def _together(self, step: steps.Together) -> bool:
+        for script in step.scripts:
+            self.add_part(Driver(self.host, self.session, self.turn, script, parent=self))
+        for part in self.parts:
+            part.schedule()
+        return not self.parts
+
+    def _delegate(self, step: steps.Delegate) -> bool:
+        child = open_child(self.host, self.session, step.session_id)
+        turn_id = f"{self.turn.id}-delegated"
+        turn = Turn({"turnId": turn_id, "commandId": turn_id, "text": step.objective}, child, self.host)
+        part = Driver(self.host, child, turn, step.script(turn), parent=self)
+        self.add_part(part)
+        child.emit("turn/started", {"turnId": turn_id, "commandId": turn_id}, run=turn_id)
+        child.show_status()
+        part.schedule()
+        return False
+
+    def _touch(self, step: steps.Touch) -> bool:
+        self.schedule(files.touch(step))
+        return False
+
     def _end(self, step: End) -> bool:
-        self._script.close()
+        self.script.close()
         self.finish(step)
         return False
 
@@ -222,12 +275,24 @@ _PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
     steps.AskApproval: Driver._ask_approval,
     steps.AskUser: Driver._ask_user,
     steps.Spawn: Driver._spawn,
+    steps.Together: Driver._together,
+    steps.Delegate: Driver._delegate,
+    steps.Touch: Driver._touch,
     steps.End: Driver._end,
 }
 
 
 def _why(draft: Draft, reason: str) -> str | None:
     return reason if draft.kind == "toolCall" else None
+
+
+def open_child(host: Host, parent: Session, session_id: str) -> Session:
+    """The session of a subagent: it lives as long as the host and is kept nowhere."""
+    facts = {**parent.facts, "sessionId": session_id, "path": "", "kind": "subagent", "parentSessionId": parent.id}
+    child = Session(facts, View(), Journal(None), host, 0)
+    child.subscribed = True
+    host.children[session_id] = child
+    return child
 
 
 # -- the life of a turn

@@ -1,0 +1,25 @@
+"""The files that scripts change for real; what they may touch has been decided before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adapter.hosts.simulated.steps import Touch, Touched
+
+
+def touch(step: Touch) -> Touched:
+    """Carry it out; a file that cannot be changed stays as it is."""
+    path = Path(step.path)
+    try:
+        before = path.read_bytes().decode() if path.exists() else None
+        if step.operation == "delete":
+            path.unlink()
+            return Touched(before, None)
+        if step.operation == "replace" and (before is None or step.old not in before):
+            return Touched(before, before, f"the text to replace is not in {path.name}")
+        after = step.new if step.operation == "write" else str(before).replace(step.old, step.new, 1)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(after.encode())
+    except (OSError, ValueError) as error:
+        return Touched(None, None, f"{path.name} cannot be changed: {type(error).__name__}")
+    return Touched(before, after)
