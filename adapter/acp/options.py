@@ -19,15 +19,22 @@ def choice(value: str, name: str, description: str | None = None) -> Json:
 
 
 def select(
-    option_id: str, name: str, current: str, choices: Sequence[Json], *, category: str, description: str | None = None
+    option_id: str,
+    name: str,
+    current: str,
+    choices: Sequence[Json],
+    *,
+    category: str | None = None,
+    description: str | None = None,
 ) -> Json:
-    """An option with one of several values; `current` is one of them."""
+    """An option with one of several values; `current` is one of them. `category` is one that clients know: of others,
+    which the protocol allows, the official Python client takes none."""
     assert any(each["value"] == current for each in choices), "the current value is on offer"
     return {
         "id": option_id,
         "name": name,
         "type": "select",
-        "category": category,
+        **({} if category is None else {"category": category}),
         "currentValue": current,
         "options": list(choices),
         **_described(description),

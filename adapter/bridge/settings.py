@@ -189,6 +189,4 @@ def _approvals(settings: Settings) -> Json | None:
         # A word newer than this adapter: it is what is in force, so it is what is shown.
         offered[current] = (current, "A mode of the host that this adapter does not know")
     choices = [options.choice(mode, *texts) for mode, texts in offered.items()]
-    return options.select(
-        APPROVALS, "Approvals", current, choices, category="_approval", description="What Muse asks you about"
-    )
+    return options.select(APPROVALS, "Approvals", current, choices, description="What Muse asks you about")
