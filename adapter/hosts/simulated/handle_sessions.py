@@ -48,7 +48,8 @@ def session_row(host: Host, session: Session) -> Json:
 def keep_row(host: Host, session: Session) -> None:
     """Write the session's row for lists, and tell who listens to the list."""
     full = row(session.facts, session.view, session.status, session.attention, NEWEST)
-    host.store.write_row(full)
+    if session.stored:
+        host.store.write_row(full)
     if not host.closing:
         host.broadcast("session/listChanged", {"session": session_row(host, session)})
 
@@ -63,8 +64,10 @@ def start(host: Host, params: Json) -> Json:
     facts = new_facts(host, session_id, params)
     host.credentials.check_session()
     check_config(host, params)
-    hold(host, session_id)
-    session = open_session(host, facts, View())
+    held = not host.settings.saves_empty
+    if not held:
+        hold(host, session_id)
+    session = open_session(host, facts, View(), held=held)
     session.note("session", facts)
     host.deletions.own.add(session_id)
     keep_row(host, session)
@@ -137,10 +140,23 @@ def hold(host: Host, session_id: str) -> None:
         raise refusal("sessionInUse", "another host has the session", sessionId=session_id)
 
 
-def open_session(host: Host, facts: Json, view: View, head: int = 0) -> Session:
-    """Load a session that is held into this host; the connection is subscribed to it."""
+def store(host: Host, session: Session) -> None:
+    """Store a session before its first turn, if that has not been done when it was made.
+
+    Raises:
+        RpcError: another host has made one of that id.
+    """
+    if not session.stored:
+        hold(host, session.id)
+        session.store()
+        keep_row(host, session)
+
+
+def open_session(host: Host, facts: Json, view: View, head: int = 0, held: bool = False) -> Session:
+    """Load a session into this host, whose lease it has; the connection is subscribed to it. A `held` one is not stored
+    before its first turn."""
     session_id = facts["sessionId"]
-    session = Session(facts, view, Journal(host.store.journal_path(session_id)), host, head)
+    session = Session(facts, view, Journal(host.store.journal_path(session_id), held), host, head)
     session.subscribed = True
     session.on_change = lambda changed: keep_row(host, changed)
     host.sessions[session_id] = session

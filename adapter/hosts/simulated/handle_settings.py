@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adapter.hosts.simulated import ids
 from adapter.hosts.simulated.catalog import PROVIDER, has_model
 from adapter.hosts.simulated.errors import invalid, rejected
+from adapter.hosts.simulated.handle_sessions import store
 from adapter.hosts.simulated.params import APPROVAL_MODES, optional_text, table, text, word
 from adapter.hosts.simulated.session import Session
 from adapter.hosts.simulated.shape import without
@@ -155,6 +156,7 @@ def _change_goal(host: Host, params: Json, goal: Json, status: str, wakes: bool)
         return _accepted(params)
     turn_id = f"{params['commandId']}-turn"
     prompt = {"turnId": turn_id, "commandId": params["commandId"], "text": goal["objective"], "wakes": True}
+    store(host, session)
     session.prompts[turn_id] = prompt
     session.note("prompt", prompt)
     host.after_answer(lambda: launch(host, session, turn_id))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adapter.hosts.simulated import approvals, questions
 from adapter.hosts.simulated.errors import invalid, refusal, rejected
+from adapter.hosts.simulated.handle_sessions import store
 from adapter.hosts.simulated.ledger import backpressured
 from adapter.hosts.simulated.params import flag, optional_text, rows, text, word
 from adapter.hosts.simulated.roots import asked_roots
@@ -43,6 +44,7 @@ def start(host: Host, params: Json) -> Json:
         return _ack(params, running.turn.id, disposition="steered", startedNewTurn=False)
     if len(session.waiting) >= QUEUE_CAPACITY:
         raise backpressured(QUEUE_CAPACITY)
+    store(host, session)
     session.prompts[command_id] = prompt
     session.note("prompt", prompt)
     session.view.queued[command_id] = {"turnId": command_id, "commandId": command_id}

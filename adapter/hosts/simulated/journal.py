@@ -18,18 +18,44 @@ import orjson
 
 
 class Journal:
-    """The file, open for appending; `path` None keeps nothing (`--no-session-log`)."""
+    """The file, open for appending; `path` None keeps nothing (`--no-session-log`). A `held` journal keeps nothing on
+    disk before `keep` is called, and then all of it."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, held: bool = False) -> None:
+        self._path = path
         self._fd = -1
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._held: list[bytes] | None = [] if held else None
+        if not held:
+            self._open()
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing has been stored yet."""
+        return self._held is not None
+
+    def keep(self) -> None:
+        """Store what has been held back."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._open()
+            self._write(b"".join(held))
 
     def append(self, kind: str, value: Any) -> None:
         """Write one record."""
+        record = orjson.dumps({kind: value}, option=orjson.OPT_APPEND_NEWLINE)
+        if self._held is not None:
+            self._held.append(record)
+        else:
+            self._write(record)
+
+    def _open(self) -> None:
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def _write(self, data: bytes) -> None:
         if self._fd >= 0:
-            os.write(self._fd, orjson.dumps({kind: value}, option=orjson.OPT_APPEND_NEWLINE))
+            os.write(self._fd, data)
 
     def close(self) -> None:
         """Let go of the file."""

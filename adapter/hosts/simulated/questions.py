@@ -50,6 +50,8 @@ def ask(driver: Driver, step: AskUser) -> None:
     if step.auto_ms is not None:
         params["autoResolutionMs"] = step.auto_ms
         asked.countdown = host.loop.call_later(step.auto_ms / 1000, lambda: _run_out(driver))
+    if step.settled_after is not None:
+        host.loop.call_later(step.settled_after, lambda: _settle_elsewhere(driver, asked))
     session.emit("userInput/requested", params, run=driver.turn.id)
     session.show_status()
     if host.dialogs:
@@ -64,6 +66,14 @@ def reopen(driver: Driver, step: AskUser, user_input_id: str) -> None:
 
 def _run_out(driver: Driver) -> None:
     settle(driver, Settlement("timedOut", []), None)
+
+
+def _settle_elsewhere(driver: Driver, asked: Asked) -> None:
+    """Somebody else than the client answers."""
+    if driver.question is asked:
+        rows = asked.step.questions
+        first = [{"questionId": row["id"], "selectedLabel": row["options"][0]["label"]} for row in rows]
+        settle(driver, Settlement("answered", first), None)
 
 
 def settle(driver: Driver, settlement: Settlement, command_id: str | None, reason: str | None = None) -> None:

@@ -47,7 +47,9 @@
 | `approve elsewhere [SECONDS]` | the same, settled by somebody else after a while |
 | `approve lost` | the same, but `approval/requested` falls into a gap |
 | `approve3` | a shell command of three parts; the first and the last ask for consent |
-| `ask [SECONDS]` | a question to the user, with a countdown if SECONDS are given |
+| `ask [SECONDS]` | two questions to the user, with a countdown if SECONDS are given |
+| `ask multi`, `text`, `two` | a question with two or three answers, one without options, two with one answer each |
+| `ask elsewhere` | a question that somebody else answers after 0.3 s |
 | `background [SECONDS]` | a tool that goes on after its turn |
 | `subagent` | a subagent that is started, works and reports |
 | `workflow` | a workflow with two children, beside the turn |
@@ -62,7 +64,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adapter.hosts.simulated import scripts_agents, scripts_consent, scripts_files, scripts_session, scripts_tools
+from adapter.hosts.simulated import (
+    scripts_agents,
+    scripts_consent,
+    scripts_files,
+    scripts_questions,
+    scripts_session,
+    scripts_tools,
+)
 from adapter.hosts.simulated.steps import (
     Burst,
     Completed,
@@ -250,7 +259,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "approve": scripts_consent.approve,
     "approve3": scripts_consent.approve3,
     "many": scripts_consent.many,
-    "ask": scripts_consent.ask,
+    "ask": scripts_questions.ask,
     "write": scripts_files.script("write"),
     "replace": scripts_files.script("replace"),
     "delete": scripts_files.script("delete"),

@@ -9,14 +9,12 @@ from adapter.hosts.simulated.approvals import file_rule
 from adapter.hosts.simulated.scripts_tools import closing, label
 from adapter.hosts.simulated.steps import (
     AskApproval,
-    AskUser,
     Completed,
     Delegate,
     Draft,
     Json,
     LoseNext,
     Script,
-    Settlement,
     Spawn,
     Started,
     Together,
@@ -199,44 +197,3 @@ def many(turn: Turn) -> Script:
     yield Together(tuple(run(index) for index in range(len(calls))))
     made = sum(turn.view.items[call.id]["status"] == "completed" for call in calls)
     yield from closing(turn, f"{made} of {len(calls)} parts are made.")
-
-
-def ask(turn: Turn) -> Script:
-    """`ask [SECONDS]`: one question with one choice, one with several."""
-    questions = [
-        {
-            "id": "db_choice",
-            "header": "Database",
-            "question": "Which database should the new service use?",
-            "options": [
-                {"label": "Postgres", "description": "Matches the other services."},
-                {"label": "SQLite", "description": "No operations — single node only."},
-            ],
-            "selection": {"mode": "single"},
-        },
-        {
-            "id": "features",
-            "header": "Features",
-            "question": "What does it need?",
-            "options": [{"label": "Backups"}, {"label": "Replicas"}, {"label": "Metrics — naïve"}],
-            "selection": {"mode": "multiple", "minSelections": 1, "maxSelections": 2},
-        },
-    ]
-    tool = turn.tool("request_user_input", json.dumps({"questions": [row["question"] for row in questions]}))
-    yield Started(tool)
-    seconds = turn.seconds(1, 0.0)
-    settlement: Settlement = yield AskUser(tool, questions, int(seconds * 1000) if seconds else None)
-    if settlement.outcome == "cancelled":
-        yield Completed(tool, {"failureReason": "cancelled by the user"}, status="cancelled")
-    else:
-        yield Completed(tool, {"visibleOutput": _said(settlement), "truncated": False})
-    yield from closing(turn, f"The question was {settlement.outcome} ✓")
-
-
-def _said(settlement: Settlement) -> str:
-    if settlement.clarification is not None:
-        return str(settlement.clarification["content"])
-    return "\n".join(
-        str(row.get("selectedLabel") or row.get("freeText") or ", ".join(row.get("selectedLabels", [])))
-        for row in settlement.answers
-    )

@@ -88,6 +88,15 @@ class Session:
         """Write a record that is no event."""
         self._journal.append(kind, value)
 
+    @property
+    def stored(self) -> bool:
+        """Whether it would be found again after this host's end."""
+        return not self._journal.held
+
+    def store(self) -> None:
+        """Store it, if it is not yet."""
+        self._journal.keep()
+
     def cursor(self) -> str:
         """The cursor of the newest event."""
         return ids.cursor(self.id, self.head)

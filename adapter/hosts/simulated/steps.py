@@ -169,6 +169,8 @@ class AskUser(msgspec.Struct, frozen=True):
     item: Draft
     questions: list[Json]
     auto_ms: int | None = None
+    settled_after: float | None = None
+    """After so many seconds somebody else answers, with the first option of each question."""
 
 
 class Settlement(msgspec.Struct, frozen=True):
