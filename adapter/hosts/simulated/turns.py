@@ -355,6 +355,12 @@ def finish_turn(host: Host, session: Session, turn: Turn, end: End) -> None:
         launch(host, session, session.waiting.popleft(), queued=True)
 
 
+def _model(session: Session, turn: Turn) -> str:
+    """Which model answers: on a version whose turns do not follow the choice, still the first one."""
+    chosen = session.view.model if turn.profile.models_apply else None
+    return str((chosen or session.facts["model"])["modelId"])
+
+
 def _report_usage(session: Session, turn: Turn) -> None:
     usage = turn.usage()
     before = session.view.usage
@@ -369,7 +375,7 @@ def _report_usage(session: Session, turn: Turn) -> None:
     cumulative["cost"] = {"usd": round(cumulative["totalTokens"] * USD_PER_TOKEN, 6), "partial": False}
     params = {
         "turnId": turn.id,
-        "modelId": turn.answered_by or (session.view.model or session.facts["model"])["modelId"],
+        "modelId": turn.answered_by or _model(session, turn),
         "usage": usage,
         "promptTokens": usage["inputTokens"],
         "totalTokens": total,
