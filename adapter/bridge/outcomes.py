@@ -105,6 +105,7 @@ def client_error(error: MspError | HostGone, session_id: str | None = None) -> R
     """The error a client gets for what a host did with a request made for it."""
     if isinstance(error, MspError):
         return _refusal(error, session_id)
+    more: dict[str, Any]
     if isinstance(error, HostStartError):
         exit_code = error.exit_code
         retryable = None if exit_code is None else exit_class(exit_code).retry_posture in EXITS_WORTH_A_RETRY

@@ -31,7 +31,7 @@ def run_login(muse: Sequence[str]) -> int:
     for signum in STOP_SIGNALS:
         signal.signal(signum, pass_on)
     process = subprocess.Popen([*muse, "login"])
-    for signum in arrived:
-        process.send_signal(signum)
+    for early in arrived:
+        process.send_signal(early)
     code = process.wait()
     return code if code >= 0 else 128 - code
