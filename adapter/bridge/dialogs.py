@@ -1,78 +1,123 @@
 """Open approvals of one session as permission dialogs at the client: one per stage, withdrawn when they are
-overtaken."""
+overtaken (`msp.md §15`)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final, NamedTuple
 
 import anyio
-import msgspec
 
 from adapter.bridge import permission
+from adapter.bridge.client_questions import ClientQuestions
 from adapter.bridge.projection import Projection
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
 from adapter.wire.background import Background
-from adapter.wire.envelope import METHOD_NOT_FOUND, RpcError
-from adapter.wire.framing import FrameTooLarge
-from adapter.wire.peer import BadAnswer, Peer, PeerClosed
+from adapter.wire.envelope import Params
+from adapter.wire.peer import PeerClosed
 
 log = logging.getLogger("adapter.bridge")
 
-ANSWER_TIMEOUT: Final = 24 * 3600.0
-"""Seconds a person may take to answer; a client that never does must not keep a turn for ever (`fault-cases.md I4`)."""
+FEEDBACK_TIMEOUT: Final = 600.0
+"""Seconds the user may take to say why something was refused; the refusal itself is known and does not wait longer."""
 
-_SETTLED_KINDS: Final = frozenset(
-    {"approvalNotFound", "approvalAlreadyResolved", "userInputNotFound", "userInputAlreadySettled"}
-)
+_SETTLED_KINDS: Final = frozenset({"approvalNotFound", "approvalAlreadyResolved"})
 _MOVED_ON_KINDS: Final = frozenset({"approvalRequirementStale", "approvalChoiceInvalid"})
 
+Stop = Callable[[Params], None]
+"""Stops what asks for an approval that can neither be shown nor refused."""
 
-class _Asked(msgspec.Struct, frozen=True):
-    """A question as it was put; the scope is around what becomes of it."""
+Preview = Callable[[Params], Awaitable[list[dict[str, Any]]]]
+"""What an approval's call would change, as the content of a card."""
 
-    params: dict[str, Any]
-    scope: anyio.CancelScope
+
+class _Decision(NamedTuple):
+    choice_id: str
+    feedback: str | None = None
+
+
+class _Asked:
+    """A question as it was put, and what has become of it. `scope` is around all of it, `asking` around the wait for
+    the client."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.scope = anyio.CancelScope()
+        self.asking = anyio.CancelScope()
+        self.refused = anyio.Event()
+        """It is refused whatever the client says."""
+        self.deciding = False
+        self.decided = False
+        """For good; only the host's word that it is settled is still to come."""
+        self.following: Params | None = None
+        """What the host asked while a decision was on its way."""
+
+    def refuse(self) -> None:
+        self.refused.set()
+        self.asking.cancel()
 
 
 class Dialogs:
-    """Asks the client, tells the host. `stop_turn` is called when the client cancels instead of choosing, or nothing
-    can be refused. What a turn that `is_stopped` still asks for is refused without asking."""
+    """Asks the client, tells the host. What a turn that `is_stopped` still asks for is refused without asking; `stop`
+    is called when the client cancels instead of choosing, or nothing can be refused."""
 
     def __init__(
         self,
-        peer: Peer,
+        client: ClientQuestions,
         session: Session,
         projection: Projection,
         background: Background,
-        stop_turn: Callable[[], None],
+        preview: Preview,
+        stop: Stop,
         is_stopped: Callable[[Any], bool],
+        *,
+        of_child: bool = False,
     ) -> None:
-        self._peer = peer
+        self._client = client
         self._session = session
         self._projection = projection
         self._background = background
-        self._stop_turn = stop_turn
+        self._preview = preview
+        self._stop = stop
         self._is_stopped = is_stopped
+        self._of_child = of_child
+        """Whether the session itself is a subagent's, which the client never sees."""
         self._asked: dict[str, _Asked] = {}
         """The newest question of each approval that is not settled, answered or not."""
-        self._client_cannot_answer = False
 
-    def ask(self, params: dict[str, Any]) -> None:
+    def ask(self, params: Params) -> None:
         """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn. The
         same question is not asked again, be it decided or not."""
         approval_id = params["approvalId"]
         before = self._asked.get(approval_id)
-        if before is not None and permission.same(before.params, params):
-            return
+        if before is not None:
+            if before.decided or permission.same(before.params, params):
+                return
+            if before.deciding:
+                before.following = params
+                return
         self.withdraw(approval_id)
-        asked = self._asked[approval_id] = _Asked(params, anyio.CancelScope())
+        asked = self._asked[approval_id] = _Asked(params)
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
             self._projection.ask(item_id, params.get("turnId"), permission.question(params))
         self._background.start(self._dialog, asked)
+
+    def resolved(self, params: Params) -> None:
+        """The host has settled an approval, whoever decided it."""
+        approval_id, item_id = params.get("approvalId"), params.get("itemId")
+        asked = self._asked.get(approval_id) if isinstance(approval_id, str) else None
+        if asked is not None:
+            self.withdraw(asked.params["approvalId"])
+            item_id = asked.params.get("itemId")
+        if not isinstance(item_id, str):
+            return
+        self._projection.decided(item_id)
+        if asked is not None and self._is_subagents(asked):
+            # Nothing else tells of a subagent's call in the session of its parent.
+            self._projection.settle_asked(item_id, "completed" if permission.is_allowed(params) else "failed")
 
     def withdraw(self, approval_id: str) -> None:
         """Take a dialog off the screen: it is settled, or has moved on to another stage."""
@@ -80,95 +125,121 @@ class Dialogs:
         if asked is not None:
             asked.scope.cancel()
 
-    def withdraw_turns(self, turn_ids: Collection[str]) -> None:
+    def turns_over(self, turn_ids: Collection[str]) -> None:
         """Take the dialogs of turns that are over off the screen, and those that name no turn; not those of subagents,
-        which may outlive any."""
+        which may outlive any. A turn that the host still runs was given up: what it asks for is refused."""
+        running = self._session.fold.turns.running
         for approval_id, asked in list(self._asked.items()):
             turn_id = asked.params.get("turnId")
             elsewhere = isinstance(turn_id, str) and turn_id not in turn_ids
-            if not elsewhere and not permission.is_of_subagent(asked.params):
+            if elsewhere or permission.is_of_subagent(asked.params):
+                continue
+            if turn_id in running:
+                asked.refuse()
+            else:
                 self.withdraw(approval_id)
+
+    def refuse_subagents(self) -> None:
+        """The user stops the session: what its subagents ask for is refused."""
+        for asked in self._asked.values():
+            if self._is_subagents(asked):
+                asked.refuse()
 
     def withdraw_all(self) -> None:
         """Take every dialog off the screen."""
         for approval_id in list(self._asked):
             self.withdraw(approval_id)
 
-    def decline_input(self, params: dict[str, Any]) -> None:
-        """Tell the host that nobody will answer its question; it was told so in the handshake, but may ask anyway."""
-        self._background.start(self._decline_input, params["userInputId"])
-
     async def _dialog(self, asked: _Asked) -> None:
-        params = asked.params
-        offered = permission.options(params.get("availableChoices"))
         with asked.scope:
-            choice = await self._choice(params, offered)
-            if choice is not None:
-                await self._decide(params, choice)
-            elif not self._is_stopped(params.get("turnId")):
-                self._stop_turn()
+            try:
+                decision = await self._decision(asked)
+            except PeerClosed:
+                return
+            if decision is None:
+                if not self._is_stopped(asked.params.get("turnId")):
+                    self._stop(asked.params)
+                # What was stopped settles its approvals; where it does not, this is refused in the end.
+                await asked.refused.wait()
+                decision = self._refusal(asked.params)
+            if decision is not None:
+                await self._decide(asked, decision)
 
-    async def _choice(self, params: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
-        """What to tell the host; None means that the turn has to stop."""
-        refused = permission.refusal(offered, params.get("availableChoices"))
-        if not offered or self._client_cannot_answer or self._is_stopped(params.get("turnId")):
-            return refused
-        item_id = params.get("itemId")
-        tool_call = {"toolCallId": item_id if isinstance(item_id, str) else params["approvalId"], "status": "pending"}
-        request = {
-            "sessionId": self._session.session_id,
-            "toolCall": tool_call | permission.question(params),
-            "options": offered,
-        }
-        try:
-            with anyio.fail_after(ANSWER_TIMEOUT):
-                answer = await self._peer.request("session/request_permission", request)
-        except RpcError as error:
-            # No answer is no consent. A client without the method is not asked again.
-            self._client_cannot_answer = error.code == METHOD_NOT_FOUND
-            log.warning("the client could not ask for permission (%s); the call is refused", error.message)
-            return refused
-        except (BadAnswer, TimeoutError, FrameTooLarge):
-            return refused
-        except PeerClosed:
-            return None
-        if self._is_stopped(params.get("turnId")):
+    async def _decision(self, asked: _Asked) -> _Decision | None:
+        """What to tell the host; None means that what asks has to stop."""
+        params = asked.params
+        offered, refusal = permission.options(params.get("availableChoices")), self._refusal(params)
+        if not offered or not self._client.permissions or self._is_refused(asked):
+            return refusal
+        answer: Params | None = None
+        selected, feedback = None, None
+        with asked.asking:
+            request = permission.request(self._client.session_id, params, offered, await self._preview(params))
+            answer = await self._client.permission(request)
+            selected = permission.selected_choice(answer, offered) if answer is not None else None
+            if answer is not None and selected is not None and not self._is_refused(asked):
+                feedback = await self._feedback(params, selected, answer)
+        if self._is_refused(asked) or answer is None:
             # Whatever is said after the stop allows nothing (`fault-cases.md I5`).
-            return refused
+            return refusal
         if permission.is_cancelled(answer):
             # The end of a turn does not settle what its subagents ask for.
-            return refused if permission.is_of_subagent(params) else None
-        return permission.selected_choice(answer, offered) or refused
+            return refusal if self._is_subagents(asked) else None
+        if selected == permission.STOP_OPTION:
+            return None
+        return refusal if selected is None else _Decision(selected, feedback)
 
-    async def _decide(self, params: dict[str, Any], choice_id: str) -> None:
+    async def _feedback(self, params: Params, selected: str, answer: Params) -> str | None:
+        """What the user wants to tell the model with the decision, if that can go with it; nothing is fine too."""
+        if not permission.takes_feedback(selected, params.get("availableChoices")):
+            return None
+        given = permission.feedback_in(answer)
+        if given is not None or not self._client.forms:
+            return given
+        form = permission.feedback_form(self._client.session_id, params)
+        content = await self._client.form(form, FEEDBACK_TIMEOUT)
+        return None if content is None else permission.feedback(content.get(permission.FEEDBACK_FIELD))
+
+    async def _decide(self, asked: _Asked, decision: _Decision, *, again: bool = False) -> None:
+        approval_id, requirement = asked.params["approvalId"], asked.params.get("currentRequirementId")
+        asked.deciding = True
         try:
-            await self._session.decide(params["approvalId"], params.get("currentRequirementId"), choice_id)
+            ack = await self._session.decide(approval_id, requirement, decision.choice_id, decision.feedback)
         except MspError as error:
-            if error.kind in _MOVED_ON_KINDS:
-                await self._ask_anew(params)
-            elif error.kind not in _SETTLED_KINDS:
-                log.warning("the host did not take a decision: %s", error)
-                self._stop_turn()
+            asked.deciding = False
+            await self._not_taken(asked, decision, error, again=again)
         except HostGone as error:
             log.warning("a decision did not reach the host: %s", error)
-
-    async def _ask_anew(self, params: dict[str, Any]) -> None:
-        """The consent was for a question the host no longer has: the one it has now is a new one."""
-        await self._session.reconcile()
-        current = self._session.fold.open_approvals.get(params["approvalId"])
-        if current is None:
-            return
-        if permission.same(current, params):
-            log.warning("the host refuses the decisions it offers; the turn is stopped")
-            self._stop_turn()
         else:
-            self.ask(current)
+            asked.deciding = False
+            asked.decided = ack.get("terminal") is True
+            if asked.following is not None:
+                self.ask(asked.following)
 
-    async def _decline_input(self, input_id: str) -> None:
-        try:
-            await self._session.cancel_input(input_id, "the editor cannot show questions")
-        except MspError as error:
-            if error.kind not in _SETTLED_KINDS:
-                log.warning("the host did not take a declined question: %s", error)
-        except HostGone as error:
-            log.warning("a declined question did not reach the host: %s", error)
+    async def _not_taken(self, asked: _Asked, decision: _Decision, error: MspError, *, again: bool) -> None:
+        """The host refused a decision. Consent was for the question as it was put: another one is a new question."""
+        asked.decided = error.kind in _SETTLED_KINDS
+        await self._session.reconcile()
+        current = self._session.fold.open_approvals.get(asked.params["approvalId"])
+        if current is None or asked.decided:
+            return
+        if not permission.same(current, asked.params):
+            self.ask(current)
+        elif not again and (error.kind not in _MOVED_ON_KINDS or decision.feedback is not None):
+            # Some hosts report a failure although the decision was taken (`peers.md §9.2`); this one still asks. Words
+            # it does not take are no reason to lose the decision.
+            await self._decide(asked, _Decision(decision.choice_id), again=True)
+        else:
+            log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
+            self._stop(asked.params)
+
+    def _refusal(self, params: Params) -> _Decision | None:
+        choices = params.get("availableChoices")
+        choice_id = permission.refusal(permission.options(choices), choices)
+        return None if choice_id is None else _Decision(choice_id)
+
+    def _is_refused(self, asked: _Asked) -> bool:
+        return asked.refused.is_set() or self._is_stopped(asked.params.get("turnId"))
+
+    def _is_subagents(self, asked: _Asked) -> bool:
+        return self._of_child or permission.is_of_subagent(asked.params)

@@ -24,6 +24,7 @@ from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
+from adapter.wire.envelope import Params
 from host_probe import (
     VersionCache,
     identify,
@@ -63,6 +64,8 @@ class ExecutionHosts:
         self._noted = False
         self._version_doubted = False
         self._closed = False
+        self.on_question: Callable[[Host, str, str, Params], None] | None = None
+        """Told of questions in sessions nobody listens to: their host, session, method and params."""
         self.login = Login(choice.environ, self.renew)
         """What the hosts have told of their login."""
 
@@ -191,6 +194,8 @@ class ExecutionHosts:
             frame_cap=self._choice.frame_cap,
             probes=True,
         )
+        if self.on_question is not None:
+            host.on_question = partial(self.on_question, host)
         self._background.start(host.run)
         self._background.start(self._note_version, muse)
         self._background.start(self._note_abilities, muse, host)

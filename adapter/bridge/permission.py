@@ -8,11 +8,23 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from adapter.acp import elicitation
 from adapter.acp.text import fenced, one_line
 from adapter.acp.tool_content import text_content
 from adapter.bridge.bounded_text import BoundedText, bound_text, with_notice
-from adapter.bridge.cards import bounded_input, tool_kind
+from adapter.bridge.tool_arguments import bounded_input
+from adapter.bridge.tool_table import tool_named
 from adapter.wire.framing import decode_json
+
+FEEDBACK_KEY: Final = "muse/feedback"
+"""Where a client may put words for the model in the `_meta` of its answer."""
+
+FEEDBACK_FIELD: Final = "feedback"
+FEEDBACK_LENGTH: Final = 2000
+"""Characters of feedback that go to the host."""
+
+STOP_OPTION: Final = "muse-adapter/stop"
+"""The option that is added where a host offers nothing but consent: it decides nothing, what asks is stopped."""
 
 RAW_INPUT_LIMIT: Final = 1024 * 1024
 """Characters of arguments a permission request carries whole: clients judge by them, so only absurd ones are
@@ -27,19 +39,100 @@ _SUBJECT_KINDS: Final[dict[str, str]] = {
     "fileAccess": "edit",
     "network": "fetch",
 }
+_KNOWN_SUBJECTS: Final = frozenset({*_SUBJECT_KINDS, "unixSocket", "tool"})
 _ACCESS_KINDS: Final[dict[str, str]] = {"read": "read", "delete": "delete", "search": "search", "list": "read"}
+_REFUSING: Final = frozenset({"reject_once", "reject_always"})
+_SCOPE_WORDS: Final[dict[str, tuple[str, str]]] = {
+    "session": ("session", "for this session"),
+    "localPersistent": ("later", "also in later sessions"),
+}
+"""What an option's name adds about a scope, unless the host's label has the word for it."""
+
+_META_MEMBERS: Final = {
+    "museApprovalId": "approvalId",
+    "museTurnId": "turnId",
+    "museItemId": "itemId",
+    "museRequirementId": "currentRequirementId",
+}
+_RESOLUTIONS: Final = {"unresolved": "no rule decides it", "known_safe": "known to be safe"}
+_MOST_SUBJECT_LINES: Final = 20
 _QUESTION_MEMBERS: Final = ("currentRequirementId", "availableChoices", "subject")
 _SUBJECT_LINES: Final = ("path", "target", "host", "port", "protocol", "access")
 
 
 def options(choices: Any) -> list[dict[str, Any]]:
-    """The permission options for `availableChoices`, in the host's order; what cannot be classified is not offered."""
-    offered = []
+    """The permission options for `availableChoices`, in the host's order; what cannot be classified is not offered,
+    nor an id that stands for different things. There is always one that refuses."""
+    offered: dict[str, dict[str, Any]] = {}
+    ambiguous = set()
     for choice in _usable(choices):
-        kind = _option_kind(choice)
-        if kind is not None:
-            offered.append({"optionId": choice["choiceId"], "name": _option_name(choice), "kind": kind})
-    return offered
+        choice_id, kind, meta = choice["choiceId"], _option_kind(choice), _option_meta(choice)
+        if choice_id in offered and offered[choice_id]["_meta"] != meta:
+            ambiguous.add(choice_id)
+        elif kind is not None:
+            option = {"optionId": choice_id, "name": _option_name(choice), "kind": kind, "_meta": meta}
+            offered.setdefault(choice_id, option)
+    listed = [option for choice_id, option in offered.items() if choice_id not in ambiguous]
+    if listed and not any(option["kind"] in _REFUSING for option in listed):
+        listed.append({"optionId": STOP_OPTION, "name": "Refuse and stop", "kind": "reject_once"})
+    return listed
+
+
+def takes_feedback(choice_id: str, choices: Any) -> bool:
+    """Whether words for the model may go with this choice (`msp.md §15.3`)."""
+    return any(choice["choiceId"] == choice_id and choice.get("acceptsFeedback") is True for choice in _usable(choices))
+
+
+def feedback_in(answer: dict[str, Any]) -> str | None:
+    """The words for the model that a client put beside its selection."""
+    meta = answer.get("_meta")
+    return feedback(meta.get(FEEDBACK_KEY) if isinstance(meta, dict) else None)
+
+
+def feedback(text: Any) -> str | None:
+    """Words as they go to the host; None if there are none."""
+    return (text.strip()[:FEEDBACK_LENGTH] or None) if isinstance(text, str) else None
+
+
+def feedback_form(session_id: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The form that asks what the model shall be told with a decision."""
+    message = "What should Muse know about this decision? You may leave it empty. Do not enter passwords or keys."
+    field = elicitation.text_field("Guidance", "Goes to the model.", max_length=FEEDBACK_LENGTH)
+    item_id = params.get("itemId")
+    return elicitation.form(
+        session_id,
+        message,
+        {FEEDBACK_FIELD: field},
+        [],
+        tool_call_id=item_id if isinstance(item_id, str) else None,
+        meta=_request_meta(params),
+    )
+
+
+def request(
+    session_id: str, params: dict[str, Any], offered: list[dict[str, Any]], preview: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The params of `session/request_permission`; `preview` is what the call would change."""
+    item_id = params.get("itemId")
+    asked = question(params)
+    content = [*preview, *asked.pop("content", [])]
+    if content:
+        asked["content"] = content
+    return {
+        "sessionId": session_id,
+        "toolCall": {
+            "toolCallId": item_id if isinstance(item_id, str) else params["approvalId"],
+            "status": "pending",
+            **asked,
+        },
+        "options": offered,
+        "_meta": _request_meta(params),
+    }
+
+
+def _request_meta(params: dict[str, Any]) -> dict[str, Any]:
+    known = {key: params.get(member) for key, member in _META_MEMBERS.items()}
+    return {key: value for key, value in known.items() if value is not None}
 
 
 def selected_choice(answer: dict[str, Any], offered: list[dict[str, Any]]) -> str | None:
@@ -57,15 +150,23 @@ def is_cancelled(answer: dict[str, Any]) -> bool:
     return isinstance(outcome, dict) and outcome.get("outcome") == "cancelled"
 
 
+def is_allowed(resolved: dict[str, Any]) -> bool:
+    """Whether an approval that the host settled ended in consent."""
+    decision = resolved.get("decision")
+    return resolved.get("policyResult") == "allow" or (isinstance(decision, str) and decision.startswith("approved"))
+
+
 def is_of_subagent(params: dict[str, Any]) -> bool:
     """Whether a subagent asks, which may go on when the turn that started it is over (`msp.md §15.2`)."""
     return isinstance(params.get("subagentOrigin"), dict)
 
 
 def refusal(offered: list[dict[str, Any]], choices: Any) -> str | None:
-    """The offered choice that refuses just this call, None if there is none: a plain denial before an abort."""
+    """The offered choice that refuses just this call, None if there is none: a plain denial before an abort. One that
+    lasts is nothing to take in the user's place."""
     denials = [choice["choiceId"] for choice in _usable(choices) if choice.get("decision") == "denied"]
-    refusing = [option["optionId"] for option in offered if option["kind"] in {"reject_once", "reject_always"}]
+    refusing = [option["optionId"] for option in offered if option["kind"] == "reject_once"]
+    refusing = [choice_id for choice_id in refusing if choice_id != STOP_OPTION]
     return min(refusing, key=lambda choice_id: choice_id not in denials, default=None)
 
 
@@ -82,13 +183,14 @@ def question(params: dict[str, Any]) -> dict[str, Any]:
     tool = params.get("toolName")
     name = tool if isinstance(tool, str) and tool else "tool"
     command = subject.get("command")
-    lines = [f"{member}: {subject[member]}" for member in _SUBJECT_LINES if subject.get(member) is not None]
+    lines = _subject_lines(subject)
     title = command if isinstance(command, str) and command else ": ".join([name, *lines[:1]])
     text = _command(command) if isinstance(command, str) and command else [_cut(line) for line in lines]
+    text = [*text, *_stage_lines(params, subject), *_remarks(params)]
     members: dict[str, Any] = {
         "title": one_line(title),
         "kind": _kind(subject, name),
-        "content": [text_content("\n".join([*text, *_stage_lines(params, subject)]))] if text else None,
+        "content": [text_content("\n".join(text))] if text else None,
         "rawInput": _raw_input(params, subject),
     }
     return {member: value for member, value in members.items() if value is not None}
@@ -115,15 +217,34 @@ def _option_kind(choice: dict[str, Any]) -> str | None:
 def _option_name(choice: dict[str, Any]) -> str:
     label = choice.get("label")
     name = label if isinstance(label, str) and label else choice["choiceId"]
-    preview = choice.get("rulePreview")
-    return one_line(f"{name} ({preview})" if isinstance(preview, str) and preview else name)
+    preview, scope = choice.get("rulePreview"), choice.get("scope")
+    remarks = [preview] if isinstance(preview, str) and preview else []
+    word, remark = _SCOPE_WORDS.get(scope, ("", "")) if isinstance(scope, str) else ("", "")
+    if word and word not in name.lower():
+        remarks.append(remark)
+    return one_line(f"{name} ({', '.join(remarks)})" if remarks else name)
+
+
+def _option_meta(choice: dict[str, Any]) -> dict[str, Any]:
+    known = {"museDecision": choice.get("decision"), "museScope": choice.get("scope")}
+    return {key: value for key, value in known.items() if isinstance(value, str)}
+
+
+def _subject_lines(subject: dict[str, Any]) -> list[str]:
+    """What consent is asked for, a member a line; of a kind we do not know all that can be said in a line."""
+    if subject.get("kind") in _KNOWN_SUBJECTS:
+        names = [member for member in _SUBJECT_LINES if subject.get(member) is not None]
+    else:
+        names = [member for member, value in subject.items() if isinstance(value, str | int | float)]
+        names = sorted(names[:_MOST_SUBJECT_LINES], key=lambda member: member not in _SUBJECT_LINES)
+    return [f"{member}: {subject[member]}" for member in names if member != "kind"]
 
 
 def _kind(subject: dict[str, Any], tool: str) -> str:
     kind = subject.get("kind")
     if kind == "fileAccess":
         return _ACCESS_KINDS.get(str(subject.get("access")), "edit")
-    return _SUBJECT_KINDS.get(str(kind), tool_kind(tool))
+    return _SUBJECT_KINDS.get(str(kind), tool_named(tool).kind)
 
 
 def _command(command: str) -> list[str]:
@@ -143,19 +264,46 @@ def _notice(bounded: BoundedText) -> str:
 
 
 def _stage_lines(params: dict[str, Any], subject: dict[str, Any]) -> list[str]:
-    """Which part of a command of several parts is being decided."""
+    """Which part of a command of several parts is being decided, and what the host found out about it."""
     requirement, listed = params.get("currentRequirementId"), subject.get("stages")
-    stages = listed if isinstance(listed, list) else []
+    stages = [stage for stage in listed if isinstance(stage, dict)] if isinstance(listed, list) else []
     for number, stage in enumerate(stages, 1):
-        if (
-            isinstance(stage, dict)
-            and stage.get("requirementId") == requirement
-            and isinstance(stage.get("argv"), list)
-        ):
-            words = _cut(" ".join(str(word) for word in stage["argv"]))
+        argv = stage.get("argv")
+        if stage.get("requirementId") == requirement and isinstance(argv, list):
+            words = _cut(" ".join(str(word) for word in argv))
             more = "" if stage.get("argvComplete") is not False else " …"
-            return [f"part {number} of {len(stages)}: {words}{more}"]
+            return [f"part {_place(stage, number, len(stages))}: {words}{more}{_resolution(stage)}"]
     return []
+
+
+def _place(stage: dict[str, Any], number: int, listed: int) -> str:
+    """`n of m`: as the list shows it, or as the stage says where the list is not all of them."""
+    position, total = stage.get("position"), stage.get("totalStages")
+    if type(position) is int and type(total) is int and listed < total and 0 < position <= total:
+        return f"{position} of {total}"
+    return f"{number} of {listed}"
+
+
+def _resolution(stage: dict[str, Any]) -> str:
+    resolution = stage.get("resolution")
+    if not isinstance(resolution, dict):
+        return ""
+    kind, diagnostic = resolution.get("kind"), resolution.get("diagnostic")
+    words = [_RESOLUTIONS.get(kind, kind)] if isinstance(kind, str) and kind else []
+    words += [one_line(diagnostic)] if isinstance(diagnostic, str) and diagnostic else []
+    return f" ({'; '.join(words)})" if words else ""
+
+
+def _remarks(params: dict[str, Any]) -> list[str]:
+    """What makes this question graver than others."""
+    remarks = []
+    if is_of_subagent(params):
+        remarks.append("A subagent asks for this.")
+    if params.get("protectedWrite") is True:
+        remarks.append("This writes to a protected place.")
+    if params.get("judgeEscalated") is True:
+        remarks.append("The automatic reviewer left this decision to you.")
+    return remarks
 
 
 def _raw_input(params: dict[str, Any], subject: dict[str, Any]) -> dict[str, Any]:

@@ -274,9 +274,9 @@ def test_i10_a_lasting_choice_has_a_standard_kind_and_says_what_it_does(tmp_path
         case.answer_permission("amend")
         assert case.prompt() == END_TURN
         [asked] = dialogs(case)
-        assert asked["options"] == [
-            {"optionId": "amend", "name": "Always allow (make *)", "kind": "allow_always"},
-            {"optionId": "never", "name": "Never", "kind": "reject_always"},
-            {"optionId": "stop", "name": "Reject", "kind": "reject_once"},
+        assert [(option["optionId"], option["name"], option["kind"]) for option in asked["options"]] == [
+            ("amend", "Always allow (make *, also in later sessions)", "allow_always"),
+            ("never", "Never (also in later sessions)", "reject_always"),
+            ("stop", "Reject", "reject_once"),
         ]
         assert decided(case) == ["amend"]

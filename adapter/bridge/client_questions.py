@@ -1,0 +1,76 @@
+"""What the client of one session can be asked, and what came of asking: an answer, or none."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+import anyio
+
+from adapter.acp import elicitation
+from adapter.bridge.projection import Projection
+from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
+from adapter.wire.framing import FrameTooLarge
+from adapter.wire.peer import BadAnswer, Peer
+
+log = logging.getLogger("adapter.bridge")
+
+ANSWER_TIMEOUT: Final = 24 * 3600.0
+"""Seconds a person may take to answer; a client that never does must not keep a turn for ever (`fault-cases.md I4`)."""
+
+CANNOT_ASK: Final = (
+    "Muse asked for permission, and this editor has no way to show such a question. It was refused, and so will be "
+    "whatever else needs permission in this session."
+)
+
+
+class ClientQuestions:
+    """Remembers for the session what the client has turned out not to have. `forms`: it can show forms."""
+
+    def __init__(self, peer: Peer, projection: Projection, *, forms: bool) -> None:
+        self._peer = peer
+        self._projection = projection
+        self.forms = forms
+        self.permissions = True
+
+    @property
+    def session_id(self) -> str:
+        """The client's session, in which everything is asked."""
+        return self._projection.session_id
+
+    async def permission(self, request: Params) -> Params | None:
+        """The client's answer to a permission request, None if none came that could mean anything.
+
+        Raises:
+            PeerClosed: the client has gone.
+        """
+        try:
+            return await self._ask("session/request_permission", request, ANSWER_TIMEOUT)
+        except RpcError as error:
+            log.warning("the client could not ask for permission (%s); the call is refused", error.message)
+            if error.code == METHOD_NOT_FOUND and self.permissions:
+                self.permissions = False
+                self._projection.say(CANNOT_ASK)
+            return None
+
+    async def form(self, request: Params, timeout: float = ANSWER_TIMEOUT) -> dict[str, Any] | None:
+        """What a form was filled with, None if it was not. A client that knows no forms is not asked again.
+
+        Raises:
+            PeerClosed: the client has gone.
+        """
+        try:
+            answer = await self._ask(elicitation.METHOD, request, timeout)
+        except RpcError as error:
+            log.warning("the client could not show a form: %s", error.message)
+            self.forms = self.forms and error.code != METHOD_NOT_FOUND
+            return None
+        return None if answer is None else elicitation.filled(answer)
+
+    async def _ask(self, method: str, request: Params, timeout: float) -> Params | None:
+        try:
+            with anyio.fail_after(timeout):
+                return await self._peer.request(method, request)
+        except (BadAnswer, TimeoutError, FrameTooLarge) as error:
+            log.warning("%s came to nothing: %s", method, error or "no answer in time")
+            return None
