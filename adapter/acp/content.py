@@ -2,6 +2,9 @@
 
 Text and links are always accepted, other kinds if they were advertised. Embedded text is the exception: clients in
 the field send it unasked, it is only text, and refusing it would lose the user's mention of a file.
+
+A picture is what its bytes are: clients name types by the ending of a file, and a model that is told the wrong one
+fails later and says less.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ class ResourceLink(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture; `data` is base64 as it came, known to decode."""
+    """A picture; `data` is base64 as it came, known to be one of `IMAGE_TYPES`, and `mime_type` says which."""
 
     data: str
     mime_type: str
@@ -56,15 +59,13 @@ class EmbeddedText(msgspec.Struct, frozen=True):
     mime_type: str | None = None
 
 
-class EmbeddedBlob(msgspec.Struct, frozen=True):
-    """A binary resource with its contents; `blob` is base64 as it came, known to decode."""
+Block: TypeAlias = Text | ResourceLink | Image | Audio | EmbeddedText
 
-    uri: str
-    blob: str
-    mime_type: str | None = None
+IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What models look at."""
 
-
-Block: TypeAlias = Text | ResourceLink | Image | Audio | EmbeddedText | EmbeddedBlob
+_TEXT_TYPES: Final = frozenset({"application/json", "application/xml"})
+_TEXT_ENDINGS: Final = ("+json", "+xml")
 
 
 def read_prompt(params: Fields, accepted: PromptCapabilities) -> tuple[Block, ...]:
@@ -102,16 +103,20 @@ def _read_link(block: Fields, _accepted: PromptCapabilities) -> ResourceLink:
 def _read_image(block: Fields, accepted: PromptCapabilities) -> Image:
     if not accepted.image:
         raise block.refuse("type", "image blocks are not supported")
-    return Image(_base64(block, "data"), _mime_type(block, "image/"), block.label("uri"))
+    _image_type(block)
+    return _image(block, "data", block.label("uri"))
 
 
 def _read_audio(block: Fields, accepted: PromptCapabilities) -> Audio:
     if not accepted.audio:
         raise block.refuse("type", "audio blocks are not supported")
-    return Audio(_base64(block, "data"), _mime_type(block, "audio/"))
+    if not block.string("mimeType").lower().startswith("audio/"):
+        raise block.refuse("mimeType", "must begin with audio/")
+    _base64(block, "data")
+    return Audio(block.string("data"), block.string("mimeType"))
 
 
-def _read_resource(block: Fields, accepted: PromptCapabilities) -> EmbeddedText | EmbeddedBlob:
+def _read_resource(block: Fields, accepted: PromptCapabilities) -> EmbeddedText | Image:
     resource = block.object("resource")
     uri = resource.string("uri")
     if resource.has("text"):
@@ -120,7 +125,13 @@ def _read_resource(block: Fields, accepted: PromptCapabilities) -> EmbeddedText 
         raise resource.refuse("text", "is required, or blob")
     if not accepted.embedded_context:
         raise resource.refuse("blob", "binary resources are not supported")
-    return EmbeddedBlob(uri, _base64(resource, "blob"), resource.label("mimeType"))
+    kind = _type_of(resource)
+    if kind.startswith("text/") or kind in _TEXT_TYPES or kind.endswith(_TEXT_ENDINGS):
+        return EmbeddedText(uri, _decoded_text(resource, "blob"), kind)
+    if not accepted.image:
+        raise resource.refuse("mimeType", "must be a kind of text")
+    _image_type(resource)
+    return _image(resource, "blob", uri)
 
 
 _READERS: Final[dict[str, Callable[[Fields, PromptCapabilities], Block]]] = {
@@ -132,17 +143,42 @@ _READERS: Final[dict[str, Callable[[Fields, PromptCapabilities], Block]]] = {
 }
 
 
-def _mime_type(block: Fields, family: str) -> str:
-    value = block.string("mimeType")
-    if not value.lower().startswith(family):
-        raise block.refuse("mimeType", f"must begin with {family}")
-    return value
+def _type_of(block: Fields) -> str:
+    """The declared type without its parameters, in lower case."""
+    return block.string("mimeType").partition(";")[0].strip().lower()
 
 
-def _base64(block: Fields, name: str) -> str:
-    value = block.string(name)
+def _image_type(block: Fields) -> None:
+    if _type_of(block) not in (*IMAGE_TYPES, "image/jpg"):
+        raise block.refuse("mimeType", f"must be one of {', '.join(IMAGE_TYPES)}")
+
+
+def _image(block: Fields, name: str, uri: str | None) -> Image:
+    kind = _kind_of_image(_base64(block, name))
+    if kind is None:
+        raise block.refuse(name, "is no PNG, JPEG, GIF or WebP image")
+    return Image(block.string(name), kind, uri)
+
+
+def _kind_of_image(data: bytes) -> str | None:
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+
+
+def _decoded_text(block: Fields, name: str) -> str:
     try:
-        base64.b64decode(value, validate=True)
+        return _base64(block, name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise block.refuse(name, "is not UTF-8 text") from None
+
+
+def _base64(block: Fields, name: str) -> bytes:
+    try:
+        return base64.b64decode(block.string(name), validate=True)
     except (binascii.Error, ValueError):
         raise block.refuse(name, "is not base64") from None
-    return value

@@ -4,24 +4,30 @@ it stands in the parts."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
+from adapter.bridge import permission
 from adapter.bridge.attachment import Attachment
 from adapter.bridge.card_style import CardStyle
+from adapter.bridge.child_sessions import ChildSessions
+from adapter.bridge.client_questions import ClientQuestions
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.diffs import Diffs
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.facts import Facts
+from adapter.bridge.gate import EventGate
 from adapter.bridge.launch_profile import RESTRICTED
 from adapter.bridge.notices import Notices
+from adapter.bridge.past import Past
+from adapter.bridge.patches import read_patch
 from adapter.bridge.projection import Projection
 from adapter.bridge.prompts import CANCEL_GRACE, Prompts
+from adapter.bridge.questions import Questions
+from adapter.bridge.roots import Roots
 from adapter.bridge.session_options import SessionOptions
-from adapter.bridge.stored_output.scan import HandleScan, MalformedPage
-from adapter.bridge.stored_output.walk import walk
 from adapter.bridge.terms import Terms
 from adapter.msp.changes import (
     ApprovalOpened,
@@ -31,6 +37,7 @@ from adapter.msp.changes import (
     ContextUsageChanged,
     GapLeft,
     InputOpened,
+    InputSettled,
     ItemChanged,
     RetryScheduled,
     SessionFactChanged,
@@ -39,7 +46,8 @@ from adapter.msp.changes import (
     TurnEnded,
     TurnStarted,
 )
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone
+from adapter.msp.history import Opened
 from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
@@ -50,7 +58,7 @@ log = logging.getLogger("adapter.bridge")
 
 
 class Conversation:
-    """`terms` is what the client can do; `config` what its MCP servers are to a host."""
+    """`terms` is what the client can do; `config` what its MCP servers are to a host; `roots` where it may work."""
 
     def __init__(
         self,
@@ -61,30 +69,56 @@ class Conversation:
         background: Background,
         config: Params,
         terms: Terms | None = None,
+        roots: Roots | None = None,
     ) -> None:
         self.session_id = style.session_id
         self.workspace = style.workspace
         self.terms = terms or Terms()
         self._peer = peer
         self._login = hosts.login
-        self.diffs = Diffs(style.workspace, lambda: (style.workspace,))
-        self._projection = Projection(style, peer)
+        roots = roots or Roots((style.workspace,))
+        self.diffs = Diffs(
+            style.workspace,
+            lambda: roots.directories,
+            lambda item: read_patch(self._session.host, style.session_id, item, style.workspace),
+        )
+        self._projection = Projection(style, peer, background, self.diffs)
         self._session = Session(host, style.session_id, self._changed, background)
+        self._gate = EventGate(self._session.receive)
         self._attachment = Attachment(
-            self._session, hosts, background, config, self._receive, self._host_gone, lambda: self._prompts.is_busy
+            self._session,
+            hosts,
+            background,
+            config,
+            self._gate.receive,
+            self._host_gone,
+            lambda: self._prompts.is_busy or bool(self._prompts.host_turns),
         )
         self._prompts = Prompts(
             self._session,
             self._attachment,
             self._projection,
             background,
-            lambda turn_ids: self._dialogs.withdraw_turns(turn_ids),
+            self._gate,
+            self._turns_over,
+            style.workspace,
+            self.terms.frame_cap,
         )
+        client = ClientQuestions(peer, self._projection, forms=self.terms.client.elicitation_form)
+        preview, is_stopped = self.diffs.preview, self._prompts.is_stopped
+        self.children = ChildSessions(self._session, client, self._projection, background, preview)
         self._dialogs = Dialogs(
-            peer, self._session, self._projection, background, self.cancel, self._prompts.is_stopped
+            client, self._session, self._projection, background, preview, self._stop_asking, is_stopped
         )
+        self._questions = Questions(
+            client, self._session, self._projection, background, is_stopped, self._prompts.pause
+        )
+        self._prompts.take_prompt = self._questions.take_prompt
         notices = Notices(
-            style.session_id, peer, shown=self.terms.client.notices, in_turn=lambda: self._projection.in_turn
+            style.session_id,
+            peer,
+            shown=self.terms.client.notices,
+            in_turn=lambda: self._projection.in_turn or self._projection.replaying,
         )
         self._facts = Facts(self._session, peer, notices)
         self.options = SessionOptions(
@@ -96,19 +130,21 @@ class Conversation:
             allow_all=self.terms.allow_all,
             can_restrict=lambda: hosts.offers(RESTRICTED),
         )
-        self._row: Params = {}
-        """What the host said of the session when it opened it (`msp.md §10.1`)."""
+        self._prompts.for_turn = self.options.for_turn
+        self._prompts.roots = roots
+        self._past = Past(self._session, self._projection, notices, peer, lambda: self._retired)
+        self._opened = Opened({})
+        self._resumed = False
         self._retired = False
-        self._held: list[tuple[str, Params]] | None = None
-        """Events that wait for `go_on`; None if they do not have to."""
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
             ItemChanged: self._item_changed,
             ApprovalOpened: lambda change: self._dialogs.ask(change.params),
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
-            ApprovalResolved: self._approval_resolved,
-            InputOpened: lambda change: self._dialogs.decline_input(change.params),
+            ApprovalResolved: lambda change: self._dialogs.resolved(change.params),
+            InputOpened: lambda change: self._questions.ask(change.params),
+            InputSettled: lambda change: self._questions.settled(change.params),
             TodoListChanged: self._facts.show,
             ContextUsageChanged: self._facts.show,
             TokenUsageChanged: self._tokens_used,
@@ -119,81 +155,67 @@ class Conversation:
 
     # -- its life
 
-    def opened(self, row: Params) -> None:
-        """The host has opened the session, and said this of it; what can be set in it is learnt from now on."""
-        self._row = row
-        self.options.begin(row)
+    def opened(self, opened: Opened) -> None:
+        """The host has opened the session, and said this of it; what can be set in it is learnt from now on. Nothing is
+        let in before `go_on`, since the client has no answer yet."""
+        self._opened = opened
+        self._gate.hold()
+        self.options.begin(opened.row)
+
+    def started(self, request: Params) -> None:
+        """The session was made by this request; for a host that did not store it, it can be made once more."""
+        self._attachment.started(request)
 
     def row(self) -> Params:
         """The host's row of the session as it was opened, with the name it has now."""
-        return self._row | self._session.fold.facts.get("name", {}) | {"sessionId": self.session_id}
+        return self._opened.row | self._session.fold.facts.get("name", {}) | {"sessionId": self.session_id}
 
     def show_facts(self) -> None:
         """Tell what is known beside the messages, as after a replay: plan, use of the context, title, options."""
-        self._facts.show_all(self._row)
+        self._facts.show_all(self._opened.row)
         self.options.show()
 
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
+        self._prompts.found_running(self._session.fold.turns.running)
         self._attachment.listen()
+        if self._opened.view_cursor is not None:
+            # What was being written when the host opened the session is known from then.
+            self._gate.drop_streamed(self._opened.view_cursor)
 
     def unlisten(self) -> None:
         """Take in nothing more, and leave nothing behind that waits for the host."""
         self._attachment.unlisten()
 
-    def hold(self) -> None:
-        """Let events wait for `go_on`: nothing may be shown of the session before the client has its answer."""
-        self._held = []
-
-    async def go_on(self, *, restore: bool) -> None:
-        """Show what has happened meanwhile, and with `restore` what can be read of what happened before."""
-        held, self._held = self._held or [], None
-        for event in held:
-            self._session.receive(*event)
-        if restore:
-            await self._restore_handles()
+    async def go_on(self) -> None:
+        """The client has its answer: show what has happened meanwhile, and of a session that was resumed what stands in
+        it and what can be read of it."""
+        self._gate.release()
+        if self._resumed:
+            await self._past.recall(self._opened, handles=self.terms.output_offered)
+            if not self._retired:
+                self.show_facts()
 
     def retire(self) -> None:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
         self._retired = True
         self.options.end()
-        self._dialogs.withdraw_all()
+        self._ask_no_more()
 
-    async def replay(self, *, at_rest: bool, tasks_go_on: bool) -> None:
-        """Show the whole stored conversation, in order (`acp.md §4`, load); before `listen`.
-
-        `at_rest`: no turn runs, also if the history lacks the end of one. `tasks_go_on`: what outlives turns may run.
+    async def replay(self, *, tasks_go_on: bool) -> None:
+        """Show the whole stored conversation and what stands in it; before `listen`. `tasks_go_on`: what outlives turns
+        may still run.
 
         Raises:
             MspError, HostGone: the host did not give it.
         """
-        history = self._session.history()
-        self._projection.replaying = True
-        try:
-            async for changes in history.pages():
-                for change in changes:
-                    self._projection.show(change)
-                await self._peer.writable()
-        finally:
-            self._projection.replaying = False
-        if at_rest or not self._session.fold.turns.running:
-            self._projection.close_turn(None, tasks_go_on=tasks_go_on)
-        if not history.complete:
-            self._projection.history_incomplete(history.events)
+        await self._past.show(self._opened, tasks_go_on=tasks_go_on)
+        self.show_facts()
 
-    async def _restore_handles(self) -> None:
-        """Tell what stored output can be read of a conversation that is not shown again (`docs/stored-output.md`)."""
-        scan = HandleScan(self.session_id)
-        try:
-            await walk(scan, self._session.host)
-        except (MspError, HostGone, MalformedPage) as error:
-            log.warning("the session's history could not be read for stored output: %s", error)
-        if self._retired:
-            return
-        for item in scan.items():
-            self._projection.restore(item)
-        if not scan.exhausted:
-            self._projection.history_incomplete(scan.events)
+    def resume(self) -> None:
+        """Go on with what the host has, and show nothing of it before `go_on`."""
+        self._resumed = True
+        self._past.take_note(self._opened)
 
     async def close(self) -> None:
         """Stop what runs, answer it, and let the host forget the session; it stays stored."""
@@ -210,9 +232,19 @@ class Conversation:
     # -- prompts
 
     @property
+    def host(self) -> Host:
+        """Where it is loaded."""
+        return self._session.host
+
+    @property
     def is_busy(self) -> bool:
         """Whether a prompt is waiting or being answered."""
         return self._prompts.is_busy
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs in the session, asked for or not."""
+        return self._attachment.is_idle
 
     def admit(self, blocks: tuple[Block, ...], trace: TraceContext | None, call: Call) -> Work:
         """Put a prompt in line; called in arrival order, so that a later cancel includes it."""
@@ -221,14 +253,11 @@ class Conversation:
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far; does nothing in an idle session."""
         self._prompts.cancel(grace)
+        self._dialogs.refuse_subagents()
+        self._questions.cancel_all()
+        self.children.refuse_all()
 
     # -- events
-
-    def _receive(self, method: str, params: Params) -> None:
-        if self._held is None:
-            self._session.receive(method, params)
-        else:
-            self._held.append((method, params))
 
     def _changed(self, change: Change) -> None:
         handle = self._on_change.get(type(change))
@@ -238,7 +267,7 @@ class Conversation:
             self._projection.show(change)
 
     def _turn_started(self, change: TurnStarted) -> None:
-        self._prompts.name_run(change.command_id, change.turn_id)
+        self._prompts.turn_started(change)
         self._facts.show(change)
 
     def _tokens_used(self, change: TokenUsageChanged) -> None:
@@ -258,19 +287,29 @@ class Conversation:
         item = change.item
         if item.kind == "userMessage" and item.turn_id is not None:
             self._prompts.name_run(item.raw.get("commandId"), item.turn_id)
+        self.children.learn(item)
         self._projection.show(change)
 
-    def _approval_resolved(self, change: ApprovalResolved) -> None:
-        approval_id, item_id = change.params.get("approvalId"), change.params.get("itemId")
-        if isinstance(approval_id, str):
-            self._dialogs.withdraw(approval_id)
-        if isinstance(item_id, str):
-            self._projection.decided(item_id)
+    def _turns_over(self, turn_ids: Collection[str]) -> None:
+        self._dialogs.turns_over(turn_ids)
+        self._questions.turns_over(turn_ids)
+
+    def _stop_asking(self, params: Params) -> None:
+        """Stop what asks for what can neither be shown nor refused: a subagent, or the turn."""
+        if permission.is_of_subagent(params):
+            self.children.stop(params)
+        else:
+            self._prompts.stop_turn(params.get("turnId"))
+
+    def _ask_no_more(self) -> None:
+        self._dialogs.withdraw_all()
+        self._questions.withdraw_all()
+        self.children.end()
 
     def _host_gone(self, why: HostGone) -> None:
         """Nothing that waits for a dead host is left waiting: cards first, then dialogs, then prompts."""
         try:
             self._projection.close_turn(None)
-            self._dialogs.withdraw_all()
+            self._ask_no_more()
         finally:
             self._prompts.host_gone(why)

@@ -1,13 +1,19 @@
-"""One prompt on its way to an answer: waiting in line, submitted, running, stopped, settled."""
+"""One prompt on its way to an answer: in line, submitted, queued at the host, running, stopped, settled."""
 
 from __future__ import annotations
 
+from typing import Final
+
 import anyio
 
-from adapter.bridge.outcomes import CANCELLED, stop_reason
+from adapter.acp.trace import TraceContext
+from adapter.bridge.outcomes import CANCELLED, turn_result
 from adapter.msp.ids import uuid7
 from adapter.msp.turns import TurnOutcome
 from adapter.wire.envelope import Params, RpcError
+
+DONE: Final = TurnOutcome("completed")
+"""The end of a prompt that was answered without a turn of its own."""
 
 
 class PromptRun:
@@ -18,29 +24,64 @@ class PromptRun:
     turn came to (`fault-cases.md G3`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trace: TraceContext | None = None) -> None:
         self.command_id = uuid7()
+        self.trace = trace
         self.turn_ids: set[str] = set()
         self.cancelled = False
         self.submitted = False
+        self.expects_host = False
+        """Whether it waits for something at the host that is not a turn."""
         self.in_line = anyio.CancelScope()
         """Around the wait for its turn in line and for a host; cancelling it means that nothing is sent."""
+        self.admitted = anyio.Event()
+        """The host has taken it in, or need not any more: the next one may be sent."""
         self.named = anyio.Event()
+        self.began = anyio.Event()
+        """Its turn runs, or has run."""
+        self.reclaimed = anyio.Event()
+        """After a cancel: the host has been told, and has answered, that it must not begin if it has not."""
         self.settled = anyio.Event()
         self.answered = anyio.Event()
         """The work of the prompt is over; its answer is on its way."""
+        self._queued = False
         self._outcome: TurnOutcome | RpcError | None = None
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether the host has it and does not run it yet."""
+        return self._queued and not self.began.is_set()
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it ended without its turn."""
+        return self.settled.is_set() and self._outcome is None
 
     def name(self, turn_id: str) -> None:
         """The host calls this run's turn by this id; it may use two (`fault-cases.md H7`)."""
         self.turn_ids.add(turn_id)
         self.named.set()
 
+    def admit(self, turn_id: str, *, queued: bool) -> None:
+        """The host has taken it in; unless `queued`, its turn runs."""
+        self._queued = queued
+        if not queued:
+            self.began.set()
+        self.name(turn_id)
+        self.admitted.set()
+
+    def adopt(self, turn_id: str) -> None:
+        """Go on with a turn that runs already."""
+        self.submitted = True
+        self.admit(turn_id, queued=False)
+
     def settle(self, outcome: TurnOutcome | RpcError | None) -> None:
         """End it; the first end counts. None: it was given up after a cancel that the host did not confirm."""
         if not self.settled.is_set():
             self._outcome = outcome
             self.settled.set()
+            self.admitted.set()
+            self.began.set()
 
     def answer(self) -> Params:
         """The result of the prompt.
@@ -52,4 +93,4 @@ class PromptRun:
             return {"stopReason": CANCELLED}
         if isinstance(self._outcome, RpcError):
             raise self._outcome
-        return {"stopReason": stop_reason(self._outcome)}
+        return turn_result(self._outcome)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from adapter.acp.capabilities import ClientCapabilities
+from adapter.wire.framing import MSP_FRAME_CAP
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """The same for all sessions of a connection, and for as long as it lives."""
 
     client: ClientCapabilities = ClientCapabilities()
+    frame_cap: int = MSP_FRAME_CAP
+    """Bytes of one line to a host."""
     output_offered: bool = False
     """Whether cards carry handles to stored output."""
     allow_all: bool = False

@@ -10,18 +10,37 @@ from tests.scripted_hosts import Json, ScriptedHost
 
 
 class Busy(ScriptedHost):
-    """Works for ever in each turn. As a real host it runs one turn at a time: a second prompt is refused unless it may
-    replace what runs."""
+    """Works for ever in each turn. As a real host it runs one turn at a time: a second prompt waits in its queue unless
+    it may replace what runs."""
 
     running: tuple[str, str] | None = None
     asks = False
 
+    def __init__(self, directory: str, settings: str) -> None:
+        super().__init__(directory, settings)
+        self.queue: list[Json] = []
+
     def on_turn_start(self, request: Json) -> None:
-        if self.running is not None:
-            if request["params"].get("ifBusy") != "replace":
-                return self.refuse(request, "sessionBusy", "a turn is running")
+        if self.running is None:
+            self.turn(*self.admit(request))
+        elif request["params"].get("ifBusy") == "replace":
+            self.queue.insert(0, request)
+            self.acknowledge(request)
             self.end("cancelled")
-        self.turn(*self.admit(request))
+        else:
+            self.queue.append(request)
+            command_id = request["params"]["commandId"]
+            ack = {"commandId": command_id, "status": "accepted", "turnId": f"turn-of-{command_id}"}
+            self.answer(request, **ack, disposition="queued", startedNewTurn=False)
+
+    def on_turn_unqueue(self, request: Json) -> None:
+        params = request["params"]
+        waiting = [queued for queued in self.queue if f"turn-of-{queued['params']['commandId']}" == params["turnId"]]
+        if not waiting:
+            return self.refuse(request, "commandRejected", "it does not wait", -32030, reason="not_queued")
+        self.queue.remove(waiting[0])
+        self.answer(request, commandId=params["commandId"], status="accepted", turnId=params["turnId"])
+        self.event("turn/unqueued", params["sessionId"], turnId=params["turnId"])
         return None
 
     def turn(self, session_id: str, turn_id: str) -> None:
@@ -33,11 +52,13 @@ class Busy(ScriptedHost):
             self.open_shell(session_id, turn_id)
 
     def end(self, terminal: str = "completed", **members: Any) -> None:
-        """End what runs."""
+        """End what runs, and begin what waits."""
         if self.running is not None:
             session_id, turn_id = self.running
             self.running = None
             self.complete(session_id, turn_id, terminal, **members)
+            if self.queue:
+                self.turn(*self.begin(self.queue.pop(0)))
 
     def on_turn_interrupt(self, request: Json) -> None:
         self.admit_interrupt(request)

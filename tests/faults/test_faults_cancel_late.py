@@ -54,6 +54,7 @@ def test_g8_cancel_while_the_host_comes_back(tmp_path: Path, gated: str, cancel:
         end(adapter)
 
 
+@pytest.mark.acp(78)
 def test_g8_cancel_in_line_starts_nothing(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Busy)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -61,12 +62,39 @@ def test_g8_cancel_in_line_starts_nothing(tmp_path: Path) -> None:
         session_id = adapter.new_session(tmp_path)
         first = begin_and_wait(adapter, session_id)
         waiting = [adapter.begin_prompt(session_id, "waits") for _ in range(3)]
+        wait_until(lambda: len(host.received("turn/start")) == 4)
+        turns = [f"turn-of-{frame['params']['commandId']}" for frame in host.received("turn/start")]
         cancel_request(adapter, session_id, waiting[1])
         assert adapter.response(waiting[1])["result"] == CANCELLED
+        assert [frame["params"]["turnId"] for frame in host.received("turn/unqueue")] == [turns[2]]
+        assert not host.received("turn/interrupt"), "the others go on"
         cancel_session(adapter, session_id, first)
         for prompt in (first, waiting[0], waiting[2]):
             assert adapter.response(prompt)["result"] == CANCELLED
-        assert len(host.received("turn/start")) == 1
+        # What waits is reclaimed before what runs is stopped, or it would begin for a moment.
+        assert [frame["params"]["turnId"] for frame in host.received("turn/interrupt")] == [turns[0]]
+        assert {frame["params"]["turnId"] for frame in host.received("turn/unqueue")} == set(turns[1:])
+        assert texts_of(adapter.updates(session_id)).count("text of turn 2") == 0
+        end(adapter)
+
+
+def test_g8_a_prompt_whose_predecessor_is_not_acknowledged_is_never_sent(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    host = place(tmp_path / "host", Gated, gated="turn/start", gate=str(gate))
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        gate.touch()
+        first = adapter.begin_prompt(session_id, "acknowledged late")
+        wait_until(lambda: bool(host.received("turn/start")))
+        second = adapter.begin_prompt(session_id, "never to be run")
+        third = adapter.begin_prompt(session_id, "runs")
+        cancel_request(adapter, session_id, second)
+        assert adapter.response(second)["result"] == CANCELLED
+        gate.unlink()
+        assert adapter.response(first)["result"] == adapter.response(third)["result"] == END_TURN
+        said = [frame["params"]["input"][0]["text"] for frame in host.received("turn/start")]
+        assert said == ["acknowledged late", "runs"]
         end(adapter)
 
 

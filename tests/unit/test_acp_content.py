@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 
 from adapter.acp.capabilities import AgentCapabilities, PromptCapabilities
-from adapter.acp.content import Audio, Block, EmbeddedBlob, EmbeddedText, Image, ResourceLink, Text
+from adapter.acp.content import Audio, Block, EmbeddedText, Image, ResourceLink, Text
 from adapter.acp.params import read_prompt_request
 from adapter.wire.envelope import RpcError
 
 ALL = PromptCapabilities(image=True, audio=True, embedded_context=True)
 NONE = PromptCapabilities()
 HELLO = {"type": "text", "text": "hello"}
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+PNG = b64(b"\x89PNG\r\n\x1a\n and so on")
+JPEG = b64(b"\xff\xd8\xff\xe0 and so on")
+GIF = b64(b"GIF89a and so on")
+WEBP = b64(b"RIFF\x10\x00\x00\x00WEBPVP8 and so on")
 
 
 def blocks(*given: Any, accepted: PromptCapabilities = ALL) -> tuple[Block, ...]:
@@ -35,17 +46,19 @@ def test_every_kind_is_read() -> None:
     assert blocks(
         HELLO,
         {"type": "resource_link", "uri": "file:///a%20b.txt", "name": "a b.txt", "mimeType": "text/plain", "size": 3},
-        {"type": "image", "data": "iVBORw==", "mimeType": "image/png"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
         {"type": "audio", "data": "iVBORw==", "mimeType": "audio/wav"},
         {"type": "resource", "resource": {"uri": "file:///a", "text": "unsaved"}},
-        {"type": "resource", "resource": {"uri": "file:///b", "blob": "iVBORw==", "mimeType": "x/y"}},
+        {"type": "resource", "resource": {"uri": "file:///b", "blob": b64("söt".encode()), "mimeType": "text/x"}},
+        {"type": "resource", "resource": {"uri": "file:///c", "blob": GIF, "mimeType": "image/gif"}},
     ) == (
         Text("hello"),
         ResourceLink("file:///a%20b.txt", "a b.txt", "text/plain"),
-        Image("iVBORw==", "image/png"),
+        Image(PNG, "image/png"),
         Audio("iVBORw==", "audio/wav"),
         EmbeddedText("file:///a", "unsaved"),
-        EmbeddedBlob("file:///b", "iVBORw==", "x/y"),
+        EmbeddedText("file:///b", "söt", "text/x"),
+        Image(GIF, "image/gif", "file:///c"),
     )
 
 
@@ -62,9 +75,12 @@ def test_unknown_and_bad_descriptive_members_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("block", "field"),
     [
-        ({"type": "image", "data": "iVBORw==", "mimeType": "image/png"}, "prompt[1].type"),
+        ({"type": "image", "data": PNG, "mimeType": "image/png"}, "prompt[1].type"),
         ({"type": "audio", "data": "iVBORw==", "mimeType": "audio/wav"}, "prompt[1].type"),
-        ({"type": "resource", "resource": {"uri": "u", "blob": "iVBORw=="}}, "prompt[1].resource.blob"),
+        (
+            {"type": "resource", "resource": {"uri": "u", "blob": PNG, "mimeType": "image/png"}},
+            "prompt[1].resource.blob",
+        ),
     ],
 )
 def test_o5_what_was_not_advertised_is_refused_by_index(block: dict[str, Any], field: str) -> None:
@@ -110,8 +126,41 @@ def test_a_bad_block_is_named(block: Any, field: str) -> None:
 def test_base64_that_does_not_decode_is_refused(data: str) -> None:
     assert refused_field({"type": "image", "data": data, "mimeType": "image/png"}) == "prompt[0].data"
     assert refused_field({"type": "audio", "data": data, "mimeType": "audio/wav"}) == "prompt[0].data"
-    resource = {"uri": "u", "blob": data}
+    for kind in ("text/plain", "image/png"):
+        resource = {"uri": "u", "blob": data, "mimeType": kind}
+        assert refused_field({"type": "resource", "resource": resource}) == "prompt[0].resource.blob"
+
+
+@pytest.mark.parametrize("declared", ["image/png", "IMAGE/PNG", "image/jpg", "image/webp; q=1"])
+@pytest.mark.parametrize(
+    ("data", "kind"), [(PNG, "image/png"), (JPEG, "image/jpeg"), (GIF, "image/gif"), (WEBP, "image/webp")]
+)
+def test_o5_a_picture_is_what_its_bytes_are(data: str, kind: str, declared: str) -> None:
+    assert blocks({"type": "image", "data": data, "mimeType": declared}) == (Image(data, kind),)
+
+
+@pytest.mark.parametrize("data", ["", b64(b"GIF"), b64(b"<svg/>"), b64(b"RIFF1234WAVE")])
+def test_o5_what_is_no_picture_is_refused(data: str) -> None:
+    assert refused_field({"type": "image", "data": data, "mimeType": "image/png"}) == "prompt[0].data"
+
+
+@pytest.mark.parametrize("kind", ["image/svg+xml", "image/tiff", "image/", "png", "video/mp4"])
+def test_o5_pictures_that_models_do_not_look_at_are_refused(kind: str) -> None:
+    assert refused_field({"type": "image", "data": PNG, "mimeType": kind}) == "prompt[0].mimeType"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/problem+json", "image/svg+xml"])
+def test_o5_an_embedded_file_of_text_is_text(kind: str) -> None:
+    resource = {"uri": "u", "blob": b64("\ufeff{}\n".encode()), "mimeType": f"{kind}; charset=utf-8"}
+    assert blocks({"type": "resource", "resource": resource}) == (EmbeddedText("u", "{}\n", kind),)
+    resource["blob"] = b64(b"\xff\xfe")
     assert refused_field({"type": "resource", "resource": resource}) == "prompt[0].resource.blob"
+
+
+@pytest.mark.parametrize("kind", ["application/octet-stream", "application/pdf", "audio/wav", "", None])
+def test_o5_an_embedded_file_of_another_kind_is_refused(kind: str | None) -> None:
+    resource = {"uri": "u", "blob": PNG, "mimeType": kind}
+    assert refused_field({"type": "resource", "resource": resource}) == "prompt[0].resource.mimeType"
 
 
 @pytest.mark.parametrize("prompt", [None, "hello", {}, 1])

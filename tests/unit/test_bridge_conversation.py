@@ -14,6 +14,7 @@ from adapter.acp.content import Text
 from adapter.bridge.card_style import CardStyle
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.login import Login
 from adapter.bridge.projection import Projection
 from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.host import Host
@@ -63,6 +64,24 @@ class Answering:
         self._gone.set()
 
 
+class NoOther:
+    """Hosts of which there is never another one."""
+
+    login = Login({}, lambda: None)
+
+    def join(self, host: Any, session: Any) -> None:
+        """Nobody asks who is there."""
+
+    def leave(self, host: Any, session: Any) -> None:
+        """Nobody asks who is there."""
+
+    def is_outdated(self, host: Any) -> bool:
+        return False
+
+    async def host(self, *asked: Any) -> Any:
+        raise HostClosed("there is no other")
+
+
 class Talking:
     """A conversation with such a host; the answers to its prompts, in order of arrival."""
 
@@ -71,7 +90,7 @@ class Talking:
         self.answers: list[Any] = []
         self._background = background
         style = CardStyle("ses-1", "/srv/demo/orchard")
-        host, hosts = cast(Host, self.host), cast(ExecutionHosts, None)
+        host, hosts = cast(Host, self.host), cast(ExecutionHosts, NoOther())
         self.conversation = Conversation(style, host, hosts, cast(Peer, self), background, {})
         self.conversation.listen()
 
