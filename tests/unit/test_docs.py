@@ -167,7 +167,8 @@ def raised() -> set[Raised]:
             elif isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
                 found |= {(None, _text(value)) for key, value in pairs if key is not None and _text(key) == "reason"}
-    return {(code, reason) for code, reason in found if reason}
+    # A sentence is a reason that is given to a host.
+    return {(code, reason) for code, reason in found if reason and " " not in reason}
 
 
 def _raised_by_call(node: ast.Call, names: dict[str, Any]) -> Iterator[Raised]:
