@@ -306,6 +306,11 @@ class CardBoard:
         self._send(updates.tool_call_update(self._style.session_id, shown.item_id, status=status))
         return shown.end()
 
+    def refresh_tasks(self) -> None:
+        """Tell anew what can be done with the work that outlives turns."""
+        for shown in [shown for shown in self._cards.values() if not shown.ended and outlives_turn(shown.item)]:
+            self._update(shown)
+
     # -- approvals
 
     def ask(self, item_id: str, turn_id: str | None, fields: dict[str, Any]) -> None:

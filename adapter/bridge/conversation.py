@@ -28,6 +28,7 @@ from adapter.bridge.prompts import CANCEL_GRACE, Prompts
 from adapter.bridge.questions import Questions
 from adapter.bridge.roots import Roots
 from adapter.bridge.session_options import SessionOptions
+from adapter.bridge.tasks import Tasks
 from adapter.bridge.terms import Terms
 from adapter.msp.changes import (
     ApprovalOpened,
@@ -82,8 +83,9 @@ class Conversation:
             lambda: roots.directories,
             lambda item: read_patch(self._session.host, style.session_id, item, style.workspace),
         )
-        self._projection = Projection(style, peer, background, self.diffs)
+        self._projection = Projection(style, peer, background, self.diffs, lambda item: self.tasks.meta(item))
         self._session = Session(host, style.session_id, self._changed, background)
+        self.tasks = Tasks(self._session, background, self._projection.refresh_tasks)
         self._gate = EventGate(self._session.receive)
         self._attachment = Attachment(
             self._session,

@@ -114,6 +114,10 @@ class Projection:
         """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`)."""
         self._board.ask(item_id, turn_id, fields)
 
+    def refresh_tasks(self) -> None:
+        """What can be stopped has changed."""
+        self._board.refresh_tasks()
+
     def say(self, text: str) -> None:
         """A remark of the adapter itself, as a message of its own."""
         message_id = uuid7()

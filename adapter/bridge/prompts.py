@@ -153,6 +153,8 @@ class Prompts:
                     async with self._line:
                         await self._begin(run, blocks)
             await run.settled.wait()
+            if not run.cancelled:
+                await self._projection.settled(run.turn_ids)
             return run.answer()
         finally:
             self._runs.remove(run)

@@ -13,6 +13,7 @@ from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.host_choice import version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
+from adapter.bridge.tasks import METHOD as TASK
 from adapter.cli.first_signal import first_stop_signal
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice
@@ -52,7 +53,10 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
     async with anyio.create_task_group() as tasks:
         background = Background(tasks, log)
         agent = MuseAgent(__version__, choice, version_cache(choice), background)
-        extensions = {READ_OUTPUT: lambda call: agent.reader.begin(call)}
+        extensions = {
+            READ_OUTPUT: lambda call: agent.reader.begin(call),
+            TASK: lambda call: agent.begin_task(call),
+        }
         peer = Peer(reader, writer, AgentDispatcher(agent, extensions), options)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
