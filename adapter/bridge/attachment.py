@@ -81,6 +81,10 @@ class Attachment:
 
     # -- where it should be
 
+    def found_on(self, profile: LaunchProfile) -> None:
+        """The session has been opened on a host of this kind, because it was there."""
+        self._profile = profile
+
     def want(self, profile: LaunchProfile) -> None:
         """Let the session run on a host of this kind from its next prompt on."""
         self._wanted = profile
@@ -118,6 +122,7 @@ class Attachment:
             if host is not here or reload:
                 await self._load_on(host)
                 self._profile = wanted
+                self._hosts.settled(self._session.session_id, wanted)
 
     async def _moved_out(self, here: Host, wanted: LaunchProfile) -> Host:
         """Have the host let go of the session, and give the one that it goes to."""

@@ -8,9 +8,10 @@ when a session needs one, not before and not in a loop.
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import anyio
 
@@ -41,6 +42,8 @@ __all__ = ["ExecutionHosts", "LaunchProfile"]
 
 Result = TypeVar("Result")
 
+REMEMBERED_HOMES: Final = 1000
+
 
 class ExecutionHosts:
     """At most one living host a launch profile, shared by its sessions. `background` owns what it starts."""
@@ -59,6 +62,8 @@ class ExecutionHosts:
         self._throttle = throttle
         self._cache = cache
         self._slots: dict[LaunchProfile, HostSlot] = {}
+        self._homes: OrderedDict[str, LaunchProfile] = OrderedDict()
+        """Sessions that were last loaded on another kind of host than the usual one."""
         self._flags: frozenset[str] | None = None
         self._asking_flags = anyio.Lock()
         self._noted = False
@@ -108,6 +113,26 @@ class ExecutionHosts:
             if self._closed or not is_durable(host):
                 raise
         return await work(await self.host(profile))
+
+    def settled(self, session_id: str, profile: LaunchProfile) -> None:
+        """A session has been loaded on a host of this kind."""
+        self._homes.pop(session_id, None)
+        if profile != USUAL:
+            self._homes[session_id] = profile
+            if len(self._homes) > REMEMBERED_HOMES:
+                self._homes.popitem(last=False)
+
+    def home(self, session_id: str) -> LaunchProfile:
+        """The kind of host on which a session has to be opened: where it was loaded last, if that host still lives. Not
+        every version lets go of a session that is closed (`msp.md §10.7`)."""
+        profile = self._homes.get(session_id, USUAL)
+        slot = self._slots.get(profile)
+        lives = slot is not None and slot.current is not None and slot.current.gone is None
+        return profile if lives else USUAL
+
+    def profile_of(self, host: Host) -> LaunchProfile:
+        """What kind of host this is."""
+        return next((profile for profile, slot in self._slots.items() if slot.current is host), USUAL)
 
     async def offers(self, profile: LaunchProfile) -> bool:
         """Whether this version of Muse can be started so. Asks it once.

@@ -157,7 +157,7 @@ class SessionOptions:
         """
         async with self._changing:
             check_mode(self._settings, mode_id)
-            await self._choose_mode(mode_id)
+            self.keep_mode(mode_id)
         return {}
 
     async def set_option(self, option_id: str, value: str | bool) -> Params:
@@ -174,10 +174,13 @@ class SessionOptions:
                 raise client_error(error, self._session.session_id) from None
         return {"configOptions": config_options(self._settings)}
 
-    async def _choose_mode(self, mode_id: str) -> None:
-        """Nothing is asked of a host until the next prompt: a running turn goes on as it is."""
+    def keep_mode(self, mode_id: str) -> None:
+        """Be in a mode from the next prompt on: a running turn goes on as it is, so no host is asked before."""
         self._change(mode=mode_id)
         self._attachment.want(RESTRICTED if self._settings.restricted else USUAL)
+
+    async def _choose_mode(self, mode_id: str) -> None:
+        self.keep_mode(mode_id)
 
     async def _choose_model(self, value: str) -> None:
         model = self._settings.model_for(value)

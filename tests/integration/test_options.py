@@ -111,12 +111,13 @@ def test_o6_what_is_not_on_offer_is_refused_and_changes_nothing(tmp_path: Path, 
 
 def _probes(entry: Json) -> bool:
     """Every host is asked once what it has, effort included."""
-    return entry["method"] == "session/setReasoningEffort"
+    return bool(entry["method"] == "session/setReasoningEffort")
 
 
 @pytest.mark.acp(96)
 def test_no_option_is_a_boolean_whatever_the_client_can_show(tmp_path: Path) -> None:
-    for capabilities in ({}, {"session": {"configOptions": {"boolean": {}}}}):
+    shows: Json = {"session": {"configOptions": {"boolean": {}}}}
+    for capabilities in ({}, shows):
         with running_adapter(tmp_path) as adapter:
             adapter.initialize(clientCapabilities=capabilities)
             options = opened(adapter, tmp_path)["configOptions"]
@@ -248,6 +249,30 @@ def test_an_effort_goes_with_the_turn_only_where_the_host_keeps_none(tmp_path: P
         else:
             assert choose(adapter, session_id, "reasoning_effort", "default")["reasoning_effort"] == "default"
         assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
+@each_version
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+def test_a_restricted_session_can_be_opened_anew(tmp_path: Path, version: str, method: str) -> None:
+    """It is on the other host, and an older one lets go of nothing that is closed."""
+    witness = tmp_path / "witness"
+    env = {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse=f"simulated:{version}", env=env) as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        set_mode(adapter, session_id, "readOnly")
+        adapter.prompt(session_id, "hello")
+        # Open all the time: it keeps its mode.
+        result = adapter.call(method, stored(session_id, tmp_path))
+        assert result["modes"]["currentModeId"] == values(result["configOptions"])["mode"] == "readOnly"
+        adapter.prompt(session_id, "hello again")
+        # Closed and opened: the mode is gone, and what is shown holds.
+        adapter.call("session/close", {"sessionId": session_id})
+        result = adapter.call(method, stored(session_id, tmp_path))
+        assert result["modes"]["currentModeId"] == values(result["configOptions"])["mode"] == "default"
+        adapter.prompt(session_id, "and again")
+        assert [is_restricted(entry) for entry in witnessed(witness, "turn/start")] == [True, True, False]
         assert adapter.finish() == 0
 
 
