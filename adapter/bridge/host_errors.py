@@ -93,6 +93,13 @@ REFUSALS: Final[dict[str, Meaning]] = {
         True,
         "Another program has this session open; close it there, then try again",
     ),
+    "sessionBusy": Meaning(
+        INVALID_REQUEST,
+        "Session is busy",
+        "sessionBusy",
+        True,
+        "The Muse host is busy with the session; try again in a moment",
+    ),
     "sessionAmbiguous": Meaning(
         INTERNAL_ERROR,
         "Session is ambiguous",

@@ -102,4 +102,7 @@ class KeepsHistory(Works):
         self.answer(request)
 
     def on_session_leave(self, request: Json) -> None:
-        self.answer(request, commandId=request["params"]["commandId"], status="accepted")
+        command_id = request["params"]["commandId"]
+        self.answer(request, commandId=command_id, status="accepted")
+        left = {"sessionId": request["params"]["sessionId"], "commandId": command_id, "outcome": "released"}
+        self.send({"jsonrpc": "2.0", "method": "session/leaveCompleted", "params": left})

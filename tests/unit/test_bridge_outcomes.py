@@ -97,7 +97,7 @@ TURN_KINDS = [
 
 
 def test_every_kind_of_failure_a_host_is_known_to_have_is_in_a_table_and_no_other() -> None:
-    assert set(REFUSALS) == {*KINDS, "authRequired"}
+    assert set(REFUSALS) == {*KINDS, "authRequired", "sessionBusy"}
     assert set(TURNS) == {*TURN_KINDS, "crash", "crash_inferred", "incomplete"} - set(_LIMITS)
 
 
