@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from adapter.hosts.simulated import ids
 from adapter.hosts.simulated.errors import refusal
 from adapter.hosts.simulated.handle_reads import past
-from adapter.hosts.simulated.handle_sessions import check_config, hold, loaded, open_session, session_row
+from adapter.hosts.simulated.handle_sessions import hold, loaded, open_session, session_row
 from adapter.hosts.simulated.history import Past, nothing
 from adapter.hosts.simulated.params import flag, optional_text, table, text, word
 from adapter.hosts.simulated.revival import settle_what_was_cut_off
+from adapter.hosts.simulated.servers import asked_servers, check_conflict
 from adapter.hosts.simulated.session import RESTART_GAP, Session
 from adapter.hosts.simulated.view import Event, Json, View
 
@@ -25,11 +26,13 @@ def resume(host: Host, params: Json) -> Json:
     session_id = text(params, "sessionId")
     preference = word(params, "history", PREFERENCES, "auto")
     excluded, cursor = flag(params, "excludeItems", False), optional_text(params, "cursor")
-    check_config(host, params)
+    servers = asked_servers(host, params)
+    if session_id in host.sessions:
+        check_conflict(host.sessions[session_id], params["commandId"], servers)
     host.credentials.check_session()
     # A cursor that cannot be served refuses the whole request, before anything is loaded.
     missed = [] if cursor is None else past(host, params).suffix(cursor)
-    session = host.sessions.get(session_id) or _load(host, session_id)
+    session = host.sessions.get(session_id) or _load(host, session_id, servers)
     known = past(host, params)
     if cursor is not None:
         history = nothing("cursorSuffix")
@@ -58,7 +61,7 @@ def ask_again(host: Host, session: Session) -> None:
             host.request_client("userInput/request", {key: params[key] for key in params if key != "sourceRange"})
 
 
-def _load(host: Host, session_id: str) -> Session:
+def _load(host: Host, session_id: str, servers: dict[str, Json]) -> Session:
     if not host.store.has(session_id):
         raise refusal("sessionNotFound", "there is no such session", sessionId=session_id)
     hold(host, session_id)
@@ -73,6 +76,7 @@ def _load(host: Host, session_id: str) -> Session:
     session = open_session(host, facts, stored.view, head)
     session.subscribed = False
     session.outputs, session.commands, session.prompts = stored.outputs, stored.commands, stored.prompts
+    session.servers = servers
     if stored.roots is not None:
         session.roots = stored.roots
     session.note("resumed", ids.timestamp())

@@ -9,9 +9,10 @@ from adapter.hosts.simulated import ids
 from adapter.hosts.simulated.catalog import DEFAULT_MODEL, PROVIDER
 from adapter.hosts.simulated.errors import invalid, refusal, rejected
 from adapter.hosts.simulated.journal import Journal
-from adapter.hosts.simulated.params import APPROVAL_MODES, optional_text, table, word
+from adapter.hosts.simulated.params import APPROVAL_MODES, optional_text, word
 from adapter.hosts.simulated.profiles import NEWEST
 from adapter.hosts.simulated.roots import asked_roots
+from adapter.hosts.simulated.servers import asked_servers
 from adapter.hosts.simulated.session import Session, row
 from adapter.hosts.simulated.store import is_plain
 from adapter.hosts.simulated.view import Json, View
@@ -63,11 +64,12 @@ def start(host: Host, params: Json) -> Json:
         raise rejected(params["commandId"], "session_id_conflict")
     facts = new_facts(host, session_id, params)
     host.credentials.check_session()
-    check_config(host, params)
+    servers = asked_servers(host, params)
     held = not host.settings.saves_empty
     if not held:
         hold(host, session_id)
     session = open_session(host, facts, View(), held=held)
+    session.servers = servers
     session.note("session", facts)
     host.deletions.own.add(session_id)
     keep_row(host, session)
@@ -111,23 +113,6 @@ def workspace(host: Host, params: Json) -> Json:
         raise invalid("workspaceRoot", "an absolute path is required")
     roots = asked_roots(host.profile, params, root) or ([] if root is None else [root])
     return {"workspaceRoot": roots[0] if roots else None, "workspaceRoots": roots}
-
-
-def check_config(host: Host, params: Json) -> None:
-    """Refuse MCP servers that cannot be used (`msp.md §19`); those that can are accepted and never started."""
-    if "config" not in params or "config" in host.profile.withheld.get("start", ()):
-        return
-    config = table(params, "config")
-    servers = config.get("mcpServers")
-    if not servers:
-        return
-    if "sessionMcp" not in host.granted:
-        message = "config.mcpServers requires the sessionMcp capability"
-        raise refusal("capabilityRequired", message, capability="sessionMcp")
-    for name, server in servers.items():
-        needed = {"stdio": "command", "streamableHttp": "url"}.get(server.get("transport"))
-        if not name or needed is None or type(server.get(needed)) is not str:
-            raise invalid(f"config.mcpServers.{name}", "no server of a known transport")
 
 
 def hold(host: Host, session_id: str) -> None:

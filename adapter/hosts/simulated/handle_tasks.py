@@ -51,12 +51,30 @@ def background(host: Host, params: Json) -> Json:
     return _accepted(params, taskId=params["taskId"])
 
 
-def control_subagent(host: Host, params: Json) -> Json:
-    """`subagent/*`: admitted if there is such a subagent; a scripted one has finished by then."""
-    subagent_id = text(params, "subagentId")
-    items = host.session(params).view.items.values()
-    if all(item.get("subagentId") != subagent_id for item in items):
+def _subagent(host: Host, params: Json) -> Driver | None:
+    """What runs as the subagent that `params` names, None if it is over.
+
+    Raises:
+        RpcError: there is no such subagent.
+    """
+    session, subagent_id = host.session(params), text(params, "subagentId")
+    item = next((item for item in session.view.items.values() if item.get("subagentId") == subagent_id), None)
+    if item is None:
         raise refusal("notFound", "there is no such subagent", details={"subagentId": subagent_id})
+    return session.tasks.get(item["itemId"])
+
+
+def control_subagent(host: Host, params: Json) -> Json:
+    """`subagent/*`: admitted if there is such a subagent; nothing more comes of it here."""
+    _subagent(host, params)
+    return _accepted(params)
+
+
+def stop_subagent(host: Host, params: Json) -> Json:
+    """`subagent/stop`, `subagent/interrupt`, `subagent/close`."""
+    driver = _subagent(host, params)
+    if driver is not None:
+        host.after_answer(lambda: driver.stop("stopped by the client"))
     return _accepted(params)
 
 
@@ -148,12 +166,10 @@ HANDLERS: Final[dict[str, Any]] = {
     "task/stop": stop,
     "task/stopAll": stop_all,
     "task/background": background,
+    **{f"subagent/{verb}": stop_subagent for verb in ("stop", "interrupt", "close")},
     **{
         f"subagent/{verb}": control_subagent
-        for verb in (
-            *("stop", "interrupt", "close", "resume", "reopen"),
-            *("readResult", "sendMessage", "followupTask"),
-        )
+        for verb in ("resume", "reopen", "readResult", "sendMessage", "followupTask")
     },
     "workflow/cancel": cancel_workflow,
     "workflow/pause": pause_workflow,

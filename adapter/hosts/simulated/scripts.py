@@ -19,6 +19,7 @@
 | `seen` | an answer that tells each part of the prompt: its characters, bytes, a skill's name |
 | `recall` | an answer with the first prompt of the session |
 | `roots` | an answer with the folders in force, one a line |
+| `mcp` | an answer with the session's MCP servers, one a line: name, transport, mode |
 | `skills` | the session has one skill more, `deploy`, and says so |
 | `title TEXT` | the host names the session |
 | `usage USED [WINDOW]` | the context is that full |
@@ -52,7 +53,8 @@
 | `ask elsewhere` | a question that somebody else answers after 0.3 s |
 | `background [SECONDS]` | a tool that goes on after its turn |
 | `subagent` | a subagent that is started, works and reports |
-| `workflow` | a workflow with two children, beside the turn |
+| `subagent SECONDS` | a subagent that goes on beside its turn |
+| `workflow [SECONDS]` | a workflow with two children, beside the turn; each takes so long |
 | `compaction` | the context is compacted, then an answer |
 | `unknown` | an item kind, a notification and a status that no version knows, then an answer |
 
@@ -181,6 +183,12 @@ def logged_out(turn: Turn) -> Script:
     yield End("failed", text, {"kind": turn.profile.error_kind("authRequired"), "message": text, "retryable": False})
 
 
+def unlinked(turn: Turn, server: str) -> Script:
+    """A turn of a session with a required MCP server that cannot be started."""
+    text = f"the required MCP server {server} cannot be started (simulated)"
+    yield End("failed", text, {"kind": turn.profile.error_kind("mcpLinkError"), "message": text, "retryable": False})
+
+
 def _expire(turn: Turn) -> Script:
     message = turn.item("agentMessage", text="")
     yield Started(message, kept=False)
@@ -271,6 +279,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "seen": scripts_session.seen,
     "recall": scripts_session.recall,
     "roots": scripts_session.roots,
+    "mcp": scripts_session.mcp,
     "skills": scripts_session.skills,
     "title": scripts_session.title,
     "usage": scripts_session.usage,

@@ -8,7 +8,7 @@ from adapter.hosts.simulated.turn import Turn
 
 
 def subagent(turn: Turn) -> Script:
-    """`subagent`: accepted, running, reporting, closed."""
+    """`subagent [SECONDS]`: accepted, running, reporting, closed; with SECONDS it goes on beside the turn."""
     agent = turn.item(
         "subagent",
         subagentId=f"{turn.id}-agent",
@@ -20,13 +20,28 @@ def subagent(turn: Turn) -> Script:
         controlStatus="accepted",
         fallbackText="Subagent: survey the failing tests",
     )
+    seconds = turn.seconds(1, 0.0)
     yield Started(agent)
-    for status in ("running", "resultReady"):
-        yield Updated(agent, {"controlStatus": status})
-    result = {"summary": "two tests fail — both naïve", "text": "retry::ladder, retry::jitter ✗", "artifactRefs": []}
-    usage = {"inputTokens": 900, "outputTokens": 80, "cachedTokens": 0, "reasoningTokens": 0}
-    closed = {"controlStatus": "closed", "result": {**result, "evidenceRefs": []}, "usage": usage, "durationMs": 20}
-    yield Completed(agent, closed)
+
+    def work() -> Script:
+        yield Updated(agent, {"controlStatus": "running"})
+        if seconds:
+            yield Wait(seconds)
+        yield Updated(agent, {"controlStatus": "resultReady"})
+        result = {
+            "summary": "two tests fail — both naïve",
+            "text": "retry::ladder, retry::jitter ✗",
+            "artifactRefs": [],
+        }
+        usage = {"inputTokens": 900, "outputTokens": 80, "cachedTokens": 0, "reasoningTokens": 0}
+        closed = {"controlStatus": "closed", "result": {**result, "evidenceRefs": []}, "usage": usage}
+        yield Completed(agent, {**closed, "durationMs": 20})
+
+    if seconds:
+        yield Spawn(agent, work())
+        yield from closing(turn, "The subagent is on its way ✓")
+        return
+    yield from work()
     yield from closing(turn, "The subagent found two failing tests ✗")
 
 

@@ -30,6 +30,11 @@ def roots(turn: Turn) -> Script:
     yield from closing(turn, "\n".join(turn.roots) or "no folders")
 
 
+def mcp(turn: Turn) -> Script:
+    """`mcp`: the MCP servers of the session."""
+    yield from closing(turn, "\n".join(turn.servers) or "no servers")
+
+
 def skills(turn: Turn) -> Script:
     """`skills`: the session has one skill more."""
     yield AddSkill(ANOTHER_SKILL)

@@ -44,6 +44,8 @@ class Session:
         self.subscribed = False
         self.roots: list[str] = list(facts.get("workspaceRoots", ()))
         """The folders it works in now; a turn may replace them."""
+        self.servers: dict[str, Json] = {}
+        """MCP servers by name."""
         self.skills: list[Json] = list(SKILLS)
         self.outputs: dict[str, Json] = {}
         self.commands: dict[str, Json] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from adapter.hosts.simulated.servers import told
 from adapter.hosts.simulated.steps import Draft, Json
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Turn:
         self.session_id = session.id
         self.workspace: str = session.facts["workspaceRoot"] or "/"
         self.roots: list[str] = session.roots
+        self.servers = told(session)
+        """A line for each MCP server."""
         self.can_write = not host.options.disable_write
         self.can_run = not host.options.disable_shell
         self.profile = host.profile

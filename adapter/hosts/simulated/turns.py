@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adapter.hosts.simulated import approvals, files, ids, questions, steps
 from adapter.hosts.simulated.journal import Journal
-from adapter.hosts.simulated.scripts import logged_out, script_for
+from adapter.hosts.simulated.scripts import logged_out, script_for, unlinked
+from adapter.hosts.simulated.servers import unstartable
 from adapter.hosts.simulated.session import Session
 from adapter.hosts.simulated.steps import Draft, End, Json, Script
 from adapter.hosts.simulated.turn import Turn
@@ -133,9 +134,7 @@ class Driver:
         questions.withdraw(self)
         for draft in self.drafts.values():
             if draft.open and (draft is self.task or draft.id not in self.session.tasks):
-                self.show(
-                    draft, "item/completed", "cancelled", {**draft.gathered(), "failureReason": _why(draft, reason)}
-                )
+                self.show(draft, "item/completed", "cancelled", {**draft.gathered(), **_last_members(draft, reason)})
         self.finish(End("cancelled", reason))
 
     # -- showing
@@ -282,8 +281,11 @@ _PERFORM: Final[dict[type, Callable[[Driver, Any], bool]]] = {
 }
 
 
-def _why(draft: Draft, reason: str) -> str | None:
-    return reason if draft.kind == "toolCall" else None
+def _last_members(draft: Draft, reason: str) -> Json:
+    """What else an item says when it is stopped."""
+    if draft.kind == "toolCall":
+        return {"failureReason": reason}
+    return {"controlStatus": "closed"} if draft.kind == "subagent" else {}
 
 
 def open_child(host: Host, parent: Session, session_id: str) -> Session:
@@ -310,11 +312,17 @@ def launch(host: Host, session: Session, turn_id: str, queued: bool = False) -> 
     session.emit("turn/started", {"turnId": turn_id, "commandId": prompt["commandId"]}, run=turn_id)
     session.show_status()
     show_prompt(session, turn, prompt)
-    script = script_for(turn) if host.credentials.allow_turn() else logged_out(turn)
-    driver = Driver(host, session, turn, script)
+    driver = Driver(host, session, turn, _script(host, session, turn))
     session.running = driver
     host.faults.strike(host, "turn")
     driver.schedule()
+
+
+def _script(host: Host, session: Session, turn: Turn) -> Script:
+    if not host.credentials.allow_turn():
+        return logged_out(turn)
+    server = unstartable(session)
+    return script_for(turn) if server is None else unlinked(turn, server)
 
 
 def _fail_to_launch(host: Host, session: Session, turn: Turn) -> None:
