@@ -266,8 +266,8 @@ class CardBoard:
         except Exception:
             log.exception("what a call has changed could not be read")
         shown.reading -= 1
-        if not shown.ended:
-            shown.changes = content or shown.changes
+        shown.changes = content or shown.changes
+        if not shown.ended and (shown.item.is_open or not shown.reading):
             self._update(shown, drawing=True)
 
     async def settled(self, turn_ids: Collection[str] | None) -> None:

@@ -196,8 +196,6 @@ def _web_search(item: ItemState) -> Iterator[str]:
         yield f"- {' '.join(filter(None, [title, f'<{url}>' if url else None]))}"
     if len(results) > MOST_RESULTS:
         yield f"[{len(results) - MOST_RESULTS} more]"
-    if not results and not any(told):
-        yield from filter(None, [_words(raw.get("fallbackText"), 1000)])
 
 
 def _compaction(item: ItemState) -> Iterator[str]:

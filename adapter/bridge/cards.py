@@ -42,16 +42,16 @@ _ITEM_TOOLS: Final[dict[str, Tool]] = {
 _STATUS: Final[dict[str, ToolStatus]] = {OPEN_STATUS: "in_progress", "completed": "completed"}
 _NOTHING_WRONG: Final = frozenset({OPEN_STATUS, "completed", "cancelled"})
 
-_TITLE_MEMBERS: Final[dict[str, tuple[str, ...]]] = {
-    "subagent": ("objective", "role"),
-    "workflow": ("entryId",),
-    "compaction": ("trigger",),
-    "hookRun": ("event", "label", "hookKey"),
-    "webSearch": ("query", "url", "pattern"),
-    "monitorFeed": ("monitorDescription", "monitorId"),
-    "reminderChild": ("reminderAgentId",),
+_TITLE_MEMBERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "subagent": (("objective", "role"),),
+    "workflow": (("entryId", "scriptId"),),
+    "compaction": (("trigger",),),
+    "hookRun": (("event",), ("label", "hookKey")),
+    "webSearch": (("query", "url", "pattern"),),
+    "monitorFeed": (("monitorDescription", "monitorId"),),
+    "reminderChild": (("reminderAgentId",),),
 }
-"""Members that say what an item is about; all that are there."""
+"""Members that say what an item is about; of each group the first that is there."""
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -176,8 +176,10 @@ def _label(item: ItemState) -> str | None:
 
 def _subject(item: ItemState) -> str | None:
     """What an item that is no tool's is about."""
-    told = [_line(item.raw.get(member)) for member in _TITLE_MEMBERS.get(item.kind, ())]
-    words = [word for word in told if word]
+    words = []
+    for members in _TITLE_MEMBERS.get(item.kind, ()):
+        told = (_line(item.raw.get(member)) for member in members)
+        words += [word for word in [next((word for word in told if word), None)] if word]
     return one_line(f"{item.kind}: {' '.join(words)}") if words else None
 
 

@@ -3,80 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any, cast
 
 import pytest
 
-from adapter.acp.updates import TextChunk
 from adapter.bridge import card_board
 from adapter.bridge import projection as module
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.diffs import Diffs
-from adapter.bridge.projection import LONGEST_CHUNK, Projection
-from adapter.msp.fold import SessionFold
-from adapter.wire.background import Background
-from adapter.wire.envelope import notification_object
-from adapter.wire.peer import Peer
-from tests.oracles.acp_schema import check_agent_frame
-
-Json = dict[str, Any]
-
-ROOT = "/srv/demo/orchard"
-
-
-class Screen:
-    """A projection behind a fold, and the updates it sent, each checked against the schema."""
-
-    def __init__(self, **style: Any) -> None:
-        self.updates: list[Json] = []
-        self.fold = SessionFold("ses-1")
-        self.now = 0.0
-        self.started: list[Callable[[], Awaitable[object]]] = []
-        """Work that was begun beside; a test runs it when it wants it done."""
-        diffs = Diffs(ROOT, lambda: (ROOT,), self.read_stored)
-        style_of = CardStyle("ses-1", ROOT, **style)
-        self.projection = Projection(style_of, cast(Peer, self), cast(Background, self), diffs)
-        self.projection._board._clock = lambda: self.now
-        self.projection.in_turn = True
-
-    def notify(self, method: str, params: Json) -> None:
-        check_agent_frame(notification_object(method, params))
-        self.updates.append(params["update"])
-
-    def notify_mergeable(self, chunk: TextChunk) -> None:
-        self.notify("session/update", chunk.params())
-
-    def start(self, function: Callable[..., Awaitable[object]], *arguments: Any) -> None:
-        self.started.append(partial(function, *arguments))
-
-    async def read_stored(self, item: Json) -> list[Json]:
-        return []
-
-    def item(
-        self, item_id: str, revision: int = 1, status: str = "inProgress", turn: str | None = "t1", **raw: Any
-    ) -> None:
-        members = {"itemId": item_id, "kind": "toolCall", "revision": revision, "status": status, "turnId": turn}
-        stage = {"inProgress": "started"}.get(status, "completed")
-        for change in self.fold.apply(f"item/{stage}", {"item": members | raw}):
-            self.projection.show(change)
-
-    def delta(self, item_id: str, text: str, field: str = "text") -> None:
-        for change in self.fold.apply("item/delta", {"itemId": item_id, "field": field, "delta": text}):
-            self.projection.show(change)
-
-    def take(self) -> list[Json]:
-        """The updates since the last look."""
-        taken, self.updates = self.updates, []
-        return taken
-
-    @property
-    def texts(self) -> list[tuple[str, str]]:
-        return [(row["sessionUpdate"].split("_")[1], row["content"]["text"]) for row in self.take()]
-
-
-SHELL: Json = {"tool": "bash", "args": json.dumps({"command": "make"})}
+from adapter.bridge.projection import LONGEST_CHUNK
+from tests.card_screen import SHELL, Json, Screen
 
 
 def test_text_goes_out_as_it_comes_under_one_message_id() -> None:
