@@ -69,7 +69,9 @@ class ChildSessions:
         if len(self._known) > REMEMBERED_CHILDREN:
             self._known.popitem(last=False)
         if not item.is_open and child_id in self._asking:
-            self._asking.pop(child_id).end()
+            child = self._asking.pop(child_id)
+            child.dialogs.ended()
+            child.end()
 
     def knows(self, session_id: str) -> bool:
         """Whether this is the session of a subagent of ours."""
@@ -173,7 +175,7 @@ class _Child:
         self.session.host.unlisten(self.session.session_id)
 
     def _turn_over(self, turn_id: str) -> None:
-        self.dialogs.turns_over({turn_id})
+        self.dialogs.ended(turn_id)
         self.questions.turns_over({turn_id})
 
     def _changed(self, change: Change) -> None:

@@ -53,14 +53,14 @@ class ClientQuestions:
                 self._projection.say(CANNOT_ASK)
             return None
 
-    async def form(self, request: Params, timeout: float = ANSWER_TIMEOUT) -> dict[str, Any] | None:
+    async def form(self, request: Params, timeout: float | None = None) -> dict[str, Any] | None:
         """What a form was filled with, None if it was not. A client that knows no forms is not asked again.
 
         Raises:
             PeerClosed: the client has gone.
         """
         try:
-            answer = await self._ask(elicitation.METHOD, request, timeout)
+            answer = await self._ask(elicitation.METHOD, request, timeout or ANSWER_TIMEOUT)
         except RpcError as error:
             log.warning("the client could not show a form: %s", error.message)
             self.forms = self.forms and error.code != METHOD_NOT_FOUND

@@ -102,7 +102,8 @@ class Dialogs:
         asked = self._asked[approval_id] = _Asked(params)
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
-            self._projection.ask(item_id, params.get("turnId"), permission.question(params))
+            shown = permission.question(params, by_subagent=self._of_child)
+            self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
 
     def resolved(self, params: Params) -> None:
@@ -145,6 +146,15 @@ class Dialogs:
             if self._is_subagents(asked):
                 asked.refuse()
 
+    def ended(self, turn_id: str | None = None) -> None:
+        """A subagent has ended, or one of its turns: its dialogs go, and the cards of its calls that nobody else would
+        end; not those of its own subagents, which may outlive a turn."""
+        for asked in list(self._asked.values()):
+            if turn_id is None or (
+                asked.params.get("turnId") == turn_id and not permission.is_of_subagent(asked.params)
+            ):
+                self.resolved(asked.params | {"decision": None, "policyResult": None})
+
     def withdraw_all(self) -> None:
         """Take every dialog off the screen."""
         for approval_id in list(self._asked):
@@ -174,7 +184,8 @@ class Dialogs:
         answer: Params | None = None
         selected, feedback = None, None
         with asked.asking:
-            request = permission.request(self._client.session_id, params, offered, await self._preview(params))
+            preview = await self._preview(params)
+            request = permission.request(self._client.session_id, params, offered, preview, by_subagent=self._of_child)
             answer = await self._client.permission(request)
             selected = permission.selected_choice(answer, offered) if answer is not None else None
             if answer is not None and selected is not None and not self._is_refused(asked):

@@ -110,11 +110,16 @@ def feedback_form(session_id: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def request(
-    session_id: str, params: dict[str, Any], offered: list[dict[str, Any]], preview: list[dict[str, Any]]
+    session_id: str,
+    params: dict[str, Any],
+    offered: list[dict[str, Any]],
+    preview: list[dict[str, Any]],
+    *,
+    by_subagent: bool = False,
 ) -> dict[str, Any]:
     """The params of `session/request_permission`; `preview` is what the call would change."""
     item_id = params.get("itemId")
-    asked = question(params)
+    asked = question(params, by_subagent=by_subagent)
     content = [*preview, *asked.pop("content", [])]
     if content:
         asked["content"] = content
@@ -176,8 +181,9 @@ def same(params: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(params.get(member) == other.get(member) for member in _QUESTION_MEMBERS)
 
 
-def question(params: dict[str, Any]) -> dict[str, Any]:
-    """The card members that show what is being decided: the exact command or target, never a description of it."""
+def question(params: dict[str, Any], *, by_subagent: bool = False) -> dict[str, Any]:
+    """The card members that show what is being decided: the exact command or target, never a description of it.
+    `by_subagent`: it comes in a subagent's own session."""
     subject = params.get("subject") if isinstance(params.get("subject"), dict) else {}
     assert isinstance(subject, dict)
     tool = params.get("toolName")
@@ -186,7 +192,7 @@ def question(params: dict[str, Any]) -> dict[str, Any]:
     lines = _subject_lines(subject)
     title = command if isinstance(command, str) and command else ": ".join([name, *lines[:1]])
     text = _command(command) if isinstance(command, str) and command else [_cut(line) for line in lines]
-    text = [*text, *_stage_lines(params, subject), *_remarks(params)]
+    text = [*text, *_stage_lines(params, subject), *_remarks(params, by_subagent)]
     members: dict[str, Any] = {
         "title": one_line(title),
         "kind": _kind(subject, name),
@@ -294,10 +300,10 @@ def _resolution(stage: dict[str, Any]) -> str:
     return f" ({'; '.join(words)})" if words else ""
 
 
-def _remarks(params: dict[str, Any]) -> list[str]:
+def _remarks(params: dict[str, Any], by_subagent: bool) -> list[str]:
     """What makes this question graver than others."""
     remarks = []
-    if is_of_subagent(params):
+    if by_subagent or is_of_subagent(params):
         remarks.append("A subagent asks for this.")
     if params.get("protectedWrite") is True:
         remarks.append("This writes to a protected place.")

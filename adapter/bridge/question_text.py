@@ -30,7 +30,8 @@ def answers_in(questions: Sequence[Question], text: str) -> list[Answer] | None:
 
 def _question(question: Question) -> str:
     title = f"**{one_line(question.header)}**: " if question.header else ""
-    lines = [f"{title}{bounded(question.text)}"]
+    choose = f" (choose {question.how_many()})" if question.multiple else ""
+    lines = [f"{title}{bounded(question.text)}{choose}"]
     for number, option in enumerate(question.options, 1):
         described = f" ({one_line(option.description)})" if option.description else ""
         lines.append(f"{number}. {one_line(option.name)}{described}")
@@ -39,14 +40,14 @@ def _question(question: Question) -> str:
 
 def _how(questions: Sequence[Question]) -> str:
     ways = []
-    if any(question.options and not question.multiple for question in questions):
-        ways.append("the number or the words of one option")
-    ways += [f"{question.how_many()} of them, separated by commas" for question in questions if question.multiple][:1]
+    if any(question.options for question in questions):
+        several = any(question.multiple for question in questions)
+        ways.append("the number or the words of an option" + (", several separated by commas" if several else ""))
     if any(not question.options for question in questions):
         ways.append("your own words")
     lines = "" if len(questions) == 1 else ", a line for each question"
     return (
-        f"Your next message is the answer{lines}: {' or '.join(ways)}. Anything else is passed on as you write it. Do "
+        f"Your next message is the answer{lines}: {'; or '.join(ways)}. Anything else is passed on as you write it. Do "
         "not enter passwords or keys."
     )
 

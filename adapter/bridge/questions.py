@@ -77,8 +77,13 @@ class Questions:
 
     def ask(self, params: Params) -> None:
         """Put a question to the user; the same one is not put again."""
-        if params["userInputId"] not in self._asked:
-            asked = self._asked[params["userInputId"]] = _Asked(params, read_questions(params) or ())
+        if params["userInputId"] in self._asked:
+            return
+        asked = self._asked[params["userInputId"]] = _Asked(params, read_questions(params) or ())
+        if asked.questions and not self._client.forms and not self._is_stopped(asked.turn_id):
+            # At once, since they are answered in the order in which they are shown.
+            self._by_text(asked)
+        else:
             self._background.start(self._put, asked)
 
     def settled(self, params: Params) -> None:
@@ -137,10 +142,8 @@ class Questions:
                 await self._cancel(asked, "the question could not be shown")
             elif self._is_stopped(asked.turn_id):
                 await self._cancel(asked, "the user stopped the turn")
-            elif self._client.forms:
-                await self._by_form(asked)
             else:
-                await self._by_text(asked)
+                await self._by_form(asked)
 
     async def _by_form(self, asked: _Asked) -> None:
         if "autoResolutionMs" in asked.params:
@@ -162,15 +165,15 @@ class Questions:
         if self._client.forms:
             await self._cancel(asked, "the user did not answer")
         else:
-            await self._by_text(asked)
+            self._by_text(asked)
 
-    async def _by_text(self, asked: _Asked) -> None:
+    def _by_text(self, asked: _Asked) -> None:
         if self._pause is None or not isinstance(asked.turn_id, str):
-            return await self._cancel(asked, "the editor cannot show questions")
-        self._in_text.append(asked)
-        if self._in_text == [asked]:
-            self._show(asked)
-        return None
+            self._background.start(self._cancel, asked, "the editor cannot show questions")
+        else:
+            self._in_text.append(asked)
+            if self._in_text == [asked]:
+                self._show(asked)
 
     def _show(self, asked: _Asked, problem: str | None = None) -> None:
         self._projection.say(question_text.shown(asked.questions, problem))
