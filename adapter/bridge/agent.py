@@ -5,13 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 import anyio
+import msgspec
 
 from adapter.acp import errors, params
-from adapter.acp.capabilities import AgentCapabilities
+from adapter.acp.capabilities import AgentCapabilities, PromptCapabilities
+from adapter.bridge import steering, tasks
+from adapter.bridge.conversation import Conversation
+from adapter.bridge.deletion import Deletions
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.listing import Listing
@@ -23,6 +27,7 @@ from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
+from adapter.bridge.stray_questions import StrayQuestions
 from adapter.bridge.terms import Terms
 from adapter.msp.errors import HostGone
 from adapter.wire.background import Background
@@ -33,6 +38,10 @@ from host_probe import VersionCache
 log = logging.getLogger("adapter.bridge")
 
 PROTOCOL_VERSION: Final = 1
+
+ABILITIES_WAIT: Final = 0.5
+"""Seconds that `initialize` waits for what the host can do, if that is not known from an earlier start; it has to be
+answered soon."""
 
 STOP_GRACE: Final = 1.0
 """Seconds running turns have to end when the client has gone; some clients kill us 1.6 s after they closed our stdin
@@ -60,6 +69,7 @@ class MuseAgent:
 
     def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
         self.capabilities = AgentCapabilities(
+            prompt=PromptCapabilities(image=True, embedded_context=True),
             mcp_http=True,
             load_session=True,
             list_sessions=True,
@@ -81,8 +91,10 @@ class MuseAgent:
         self._peer = peer
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
         self._sessions = Sessions(background, lambda session_id: self.reader.end_session(session_id))
+        self._hosts.on_question = StrayQuestions(self._sessions.all_open, background).receive
         self._openings = Openings(choice, self._hosts, peer, background, self._sessions)
         self._listing = Listing(self._hosts, self._sessions)
+        self._deletions = Deletions(self._hosts, self._sessions, background)
         self._read_host = ReadHost(choice, self._version, background, choice.read_host_idle)
         self.reader = OutputReader(
             self._read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
@@ -109,18 +121,58 @@ class MuseAgent:
                 allow_all=self._choice.allow_all,
                 frame_cap=self._choice.frame_cap,
             )
+            await self._settle_capabilities()
             self._settled = True
-        meta = self.reader.negotiation.meta()
+        meta = self._extensions()
         result: Params = {
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": self.capabilities.wire(meta),
             "agentInfo": {"name": "muse-adapter", "title": "Muse Code", "version": self._version},
             "authMethods": login_methods(asked.client, self._choice.muse),
         }
-        if meta is not None:
+        if meta:
             # Clients in the field look in either place.
             result["_meta"] = meta
         return result
+
+    def _extensions(self) -> Params:
+        """What is offered beyond the protocol, to a client that asked for it."""
+        client = self._sessions.terms.client
+        offered = self.reader.negotiation.meta() or {}
+        return offered | steering.advertisement(client) | (tasks.advertisement() if client.async_tasks else {})
+
+    def begin_steering(self, call: Call) -> Work:
+        """`_muse/steer` and `_session/steering`: add words to the turn that runs.
+
+        Raises:
+            RpcError: -32601; it was not negotiated. -32602, -32002, -32600; what was asked, no such session or turn.
+        """
+        client = self._sessions.terms.client
+        if not (client.steering if call.method == steering.MUSE_METHOD else client.session_steering):
+            raise errors.method_not_found(call.method)
+        asked = steering.read_asked(call, self.capabilities)
+        return steering.in_form(call.method, self._sessions.get(asked.session_id).steering.begin(asked))
+
+    def begin_task(self, call: Call) -> Work:
+        """`_muse/task`: stop work that outlives turns.
+
+        Raises:
+            RpcError: -32601; it was not negotiated. -32602, -32002; what was asked, or no such session.
+        """
+        if not self._sessions.terms.client.async_tasks:
+            raise errors.method_not_found(call.method)
+        asked = tasks.read_request(call.params)
+        return self._sessions.get(asked.session_id).tasks.cancel(asked.target)
+
+    async def _settle_capabilities(self) -> None:
+        """What only some hosts can do is offered if this one is known to."""
+        known = await self._hosts.known_abilities(ABILITIES_WAIT)
+        self.capabilities = msgspec.structs.replace(
+            self.capabilities,
+            fork_session="session/fork" in known.methods,
+            delete_session="session/delete" in known.methods,
+            additional_directories=known.workspace_roots,
+        )
 
     async def authenticate(self, asked: params.Authenticate, call: Call) -> Params:
         """Muse keeps its own login, and only a host can tell whether it is good: the next one is asked anew."""
@@ -151,20 +203,30 @@ class MuseAgent:
     async def new_session(self, asked: params.NewSession, call: Call) -> Params:
         """Start a session in a folder."""
         conversation = await self._openings.start(asked)
-        return {"sessionId": conversation.session_id} | conversation.options.result()
+        return {"sessionId": conversation.session_id} | self._opened(conversation)
 
     @needs_login
     async def load_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show all of it, then answer."""
-        conversation = await self._openings.open_stored(asked, replay=True)
-        return conversation.options.result()
+        return self._opened(await self._openings.open_stored(asked, replay=True))
 
     @needs_login
     async def resume_session(self, asked: params.StoredSession, call: Call) -> Params:
         """Open a stored session and show nothing of it before the answer; what can be read of it is told afterwards."""
-        conversation = await self._openings.open_stored(asked, replay=False)
-        # It begins when this has been answered, since nothing is waited for until then.
-        self._background.start(partial(conversation.go_on, restore=self._sessions.terms.output_offered))
+        return self._opened(await self._openings.open_stored(asked, replay=False))
+
+    @needs_login
+    async def fork_session(self, asked: params.ForkSession, call: Call) -> Params:
+        """Open a copy of a session, as with resuming it."""
+        conversation = await self._openings.fork(asked)
+        copied = {"sourceSessionId": asked.session_id, "explicitBoundary": asked.last_turn_id is not None}
+        members = {"sessionId": conversation.session_id, "_meta": {params.FORK: copied}}
+        return members | self._opened(conversation)
+
+    def _opened(self, conversation: Conversation) -> Params:
+        """What every answer to opening a session tells. The session goes on when that has been sent."""
+        # It begins then, since nothing is waited for until then.
+        self._background.start(conversation.go_on)
         return conversation.options.result()
 
     @needs_login
@@ -175,6 +237,11 @@ class MuseAgent:
     async def close_session(self, asked: params.CloseSession, call: Call) -> Params:
         """End a session on this connection; it stays stored."""
         await self._sessions.close(asked.session_id)
+        return {}
+
+    async def delete_session(self, asked: params.DeleteSession, call: Call) -> Params:
+        """Take a session away for good; one that is not there is no error."""
+        await self._deletions.delete(asked.session_id)
         return {}
 
     async def set_mode(self, asked: params.SetMode, call: Call) -> Params:

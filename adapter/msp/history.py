@@ -1,10 +1,18 @@
-"""Reading a session's stored events from the beginning to the head (`msp.md §11.2`)."""
+"""A session's past: what a host serves of it when it opens the session (`msp.md §10.3`), and the reading of its stored
+events from the beginning to the head (`msp.md §11.2`).
+
+A conversation is shown from its events, and not from what was served, because only these are always complete and in
+order: what is served is left out if it is too large, begins at the last compaction, or lacks items without saying so.
+What is served has what no event tells: how full the context is, and the text that is being written right now.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from adapter.msp.changes import Change
 from adapter.msp.errors import MspError
@@ -17,6 +25,67 @@ log = logging.getLogger("adapter.msp")
 PAGE_LIMIT: Final = 200
 PAGES: Final = 2000
 """Pages read at most: 400,000 events, far beyond a conversation a person can have had."""
+
+
+SNAPSHOT_SCHEMA: Final = 1
+
+_AT_REST: Final = frozenset({"idle", "notLoaded"})
+"""Statuses of a session in which no turn runs (`msp.md §10.1`)."""
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A host's answer to starting, resuming or copying a session. Nothing missing is an error.
+
+    `state` is what was served of the session, in the form of a snapshot's state; `is_snapshot`: it is one, and its
+    facts are all there are. `none_reason` says why nothing was served.
+    """
+
+    row: dict[str, Any]
+    view_cursor: str | None = None
+    state: dict[str, Any] | None = None
+    is_snapshot: bool = False
+    none_reason: str | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id, if the host named it."""
+        return _text(self.row.get("sessionId")) or None
+
+    @property
+    def root(self) -> str | None:
+        """The session's folder."""
+        return _text(self.row.get("workspaceRoot"))
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no turn runs, as far as the host says."""
+        return self.row.get("status") in _AT_REST
+
+    @classmethod
+    def read(cls, result: Params) -> Opened:
+        """The view of a result."""
+        row, history = _object(result.get("session")), _object(result.get("history"))
+        snapshot = _object(history.get("snapshot"))
+        state = snapshot.get("state")
+        items = history.get("items")
+        is_snapshot = isinstance(state, dict) and snapshot.get("schemaVersion", SNAPSHOT_SCHEMA) == SNAPSHOT_SCHEMA
+        if not is_snapshot:
+            state = {"items": items} if isinstance(items, list) else None
+        return cls(
+            row=row,
+            view_cursor=_text(result.get("viewCursor")),
+            state=state,
+            is_snapshot=is_snapshot,
+            none_reason=_text(history.get("noneReason")),
+        )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 class History:

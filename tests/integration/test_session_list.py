@@ -243,7 +243,7 @@ def test_open_sessions_are_listed_once_also_those_the_host_does_not_list(tmp_pat
 
 
 def test_a_session_that_no_host_lists_is_there_while_it_is_open(tmp_path: Path) -> None:
-    hidden = [{"at": "session/list", "times": None, "do": "result", "set": {"sessions": []}}]
+    hidden: list[Json] = [{"at": "session/list", "times": None, "do": "result", "set": {"sessions": []}}]
     with running_adapter(tmp_path, env={"MUSE_SIMULATED_FAULTS": json.dumps(hidden)}) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)

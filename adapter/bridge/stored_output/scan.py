@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from adapter.bridge.stored_output.contract import HISTORY_PAGE_EVENTS, HISTORY_PAGES
+from adapter.msp.facts import FACTS
 from adapter.wire.envelope import Params
 
 _ITEM_EVENTS: Final = frozenset({"item/started", "item/updated", "item/completed"})
@@ -125,4 +126,26 @@ class HandleScan(BackwardScan):
         item_id = item.get("itemId")
         if isinstance(item_id, str):
             self._newest.setdefault(item_id, item)
+        return False
+
+
+class FactScan(BackwardScan):
+    """The search for what stands: the newest event of each fact (`adapter.msp.facts`)."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self._newest: dict[str, Any] = {}
+
+    def take(self, page: Params) -> None:
+        super().take(page)
+        for event in reversed(page["events"]):
+            method = event.get("method") if isinstance(event, dict) else None
+            if isinstance(method, str) and method in FACTS:
+                self._newest.setdefault(method, event)
+
+    def found(self) -> list[Any]:
+        """The events, in the order in which they happened."""
+        return list(reversed(self._newest.values()))
+
+    def _visit(self, item: dict[str, Any]) -> bool:
         return False
