@@ -156,12 +156,19 @@ class AdapterProcess:
         return result
 
     def updates(self, session_id: str | None = None) -> list[Json]:
-        """The updates so far, of one session or all."""
+        """The updates so far, of one session or all; without the lists of commands, which come when they are known."""
         return [
             frame["params"]["update"]
             for frame in self.frames
-            if frame.get("method") == "session/update" and session_id in (None, frame["params"]["sessionId"])
+            if is_told(frame) and session_id in (None, frame["params"]["sessionId"])
         ]
+
+    def commands(self, session_id: str) -> Json:
+        """The slash commands of a session as they were told last, by their name; waits until they are."""
+        self.wait_for(lambda frame: _are_commands(frame) and frame["params"]["sessionId"] == session_id)
+        told = [frame["params"] for frame in self.frames if _are_commands(frame)]
+        last = [params["update"] for params in told if params["sessionId"] == session_id][-1]
+        return {command["name"]: command for command in last["availableCommands"]}
 
     def text(self, session_id: str | None = None, variant: str = "agent_message_chunk") -> str:
         """All text of one kind of chunk so far."""
@@ -171,9 +178,7 @@ class AdapterProcess:
 
     def wait_for_update(self, wanted: Callable[[Json], bool]) -> Json:
         """The first update not yet waited for that is `wanted`."""
-        frame = self.wait_for(
-            lambda frame: frame.get("method") == "session/update" and wanted(frame["params"]["update"])
-        )
+        frame = self.wait_for(lambda frame: is_told(frame) and wanted(frame["params"]["update"]))
         update: Json = frame["params"]["update"]
         return update
 
@@ -249,6 +254,16 @@ def running_adapter(
         yield adapter
     finally:
         adapter.kill()
+
+
+def is_told(frame: Json) -> bool:
+    """Whether a frame is an update of a conversation, and not the list of commands beside it."""
+    return frame.get("method") == "session/update" and not _are_commands(frame)
+
+
+def _are_commands(frame: Json) -> bool:
+    update = frame.get("params", {}).get("update", {})
+    return bool(update.get("sessionUpdate") == "available_commands_update")
 
 
 def permission(option_id: str) -> Json:

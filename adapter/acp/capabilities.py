@@ -10,6 +10,7 @@ from adapter.acp.text import one_line
 
 STORED_OUTPUT = "muse/output"
 STEERING = "muse/steering"
+SESSION_STEERING = "steering"
 ASYNC_TASKS = "muse/asyncTasks"
 """The keys of our extensions in `_meta`, on both sides (`peers.md §2`)."""
 
@@ -53,7 +54,7 @@ def read_client(params: dict[str, Any]) -> ClientCapabilities:
     session = _object(offered, "session")
     meta = _object(offered, "_meta")
     info = _object(params, "clientInfo")
-    steering = meta.get("steering")
+    steering = meta.get(SESSION_STEERING)
     return ClientCapabilities(
         read_text_file=fs.get("readTextFile") is True,
         write_text_file=fs.get("writeTextFile") is True,

@@ -11,15 +11,17 @@ from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
 from adapter.bridge import permission
 from adapter.bridge.attachment import Attachment
+from adapter.bridge.builtin_commands import Builtins
 from adapter.bridge.card_style import CardStyle
 from adapter.bridge.child_sessions import ChildSessions
 from adapter.bridge.client_questions import ClientQuestions
+from adapter.bridge.commands import Commands
 from adapter.bridge.dialogs import Dialogs
 from adapter.bridge.diffs import Diffs
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.facts import Facts
 from adapter.bridge.gate import EventGate
-from adapter.bridge.launch_profile import RESTRICTED
+from adapter.bridge.launch_profile import RESTRICTED, LaunchProfile
 from adapter.bridge.notices import Notices
 from adapter.bridge.past import Past
 from adapter.bridge.patches import read_patch
@@ -28,6 +30,7 @@ from adapter.bridge.prompts import CANCEL_GRACE, Prompts
 from adapter.bridge.questions import Questions
 from adapter.bridge.roots import Roots
 from adapter.bridge.session_options import SessionOptions
+from adapter.bridge.steering import Steering
 from adapter.bridge.tasks import Tasks
 from adapter.bridge.terms import Terms
 from adapter.msp.changes import (
@@ -133,6 +136,12 @@ class Conversation:
             can_restrict=lambda: hosts.offers(RESTRICTED),
         )
         self._prompts.for_turn = self.options.for_turn
+        self._builtins = Builtins(self._session, style, peer, background, self._prompts, lambda: self.options.settings)
+        self._commands = Commands(self._session, style.workspace, peer, background, self._prompts, self._builtins)
+        self._prompts.find_command = self._commands.find
+        self.steering = Steering(
+            self._session, style.workspace, peer, self.terms.client, self.terms.frame_cap, is_stopped
+        )
         self._prompts.roots = roots
         self._past = Past(self._session, self._projection, notices, peer, lambda: self._retired)
         self._opened = Opened({})
@@ -163,6 +172,13 @@ class Conversation:
         self._opened = opened
         self._gate.hold()
         self.options.begin(opened.row)
+        self._commands.begin()
+
+    def found(self, profile: LaunchProfile, before: Conversation | None) -> None:
+        """The session is on a host of this kind. `before` is the conversation it was open in, whose mode it keeps."""
+        self._attachment.found_on(profile)
+        if before is not None:
+            self.options.keep_mode(before.options.settings.mode)
 
     def started(self, request: Params) -> None:
         """The session was made by this request; for a host that did not store it, it can be made once more."""
@@ -179,7 +195,8 @@ class Conversation:
 
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
-        self._prompts.found_running(self._session.fold.turns.running)
+        if not self._opened.at_rest:
+            self._prompts.found_running(self._session.fold.turns.running)
         self._attachment.listen()
         if self._opened.view_cursor is not None:
             # What was being written when the host opened the session is known from then.
@@ -197,11 +214,13 @@ class Conversation:
             await self._past.recall(self._opened, handles=self.terms.output_offered)
             if not self._retired:
                 self.show_facts()
+        await self._commands.show()
 
     def retire(self) -> None:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
         self._retired = True
         self.options.end()
+        self._commands.end()
         self._ask_no_more()
 
     async def replay(self, *, tasks_go_on: bool) -> None:
@@ -269,6 +288,7 @@ class Conversation:
             self._projection.show(change)
 
     def _turn_started(self, change: TurnStarted) -> None:
+        self.steering.turn_started(change)
         self._prompts.turn_started(change)
         self._facts.show(change)
 
@@ -279,10 +299,14 @@ class Conversation:
     def _fact_changed(self, change: SessionFactChanged) -> None:
         self._facts.show(change)
         self.options.take(change.name, change.params)
+        if change.name == "skills":
+            self._commands.skills_changed()
 
     def _turn_ended(self, change: TurnEnded) -> None:
         self._login.turn_ended(change.outcome)
+        self.steering.turn_ended(change)
         self._prompts.turn_ended(change)
+        self._commands.turn_ended(change)
 
     def _item_changed(self, change: ItemChanged) -> None:
         """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""
@@ -290,6 +314,7 @@ class Conversation:
         if item.kind == "userMessage" and item.turn_id is not None:
             self._prompts.name_run(item.raw.get("commandId"), item.turn_id)
         self.children.learn(item)
+        self._builtins.item_changed(item)
         self._projection.show(change)
 
     def _turns_over(self, turn_ids: Collection[str]) -> None:
@@ -314,4 +339,5 @@ class Conversation:
             self._projection.close_turn(None)
             self._ask_no_more()
         finally:
+            self.steering.host_gone()
             self._prompts.host_gone(why)

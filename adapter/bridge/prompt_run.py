@@ -81,6 +81,7 @@ class PromptRun:
             self._outcome = outcome
             self.settled.set()
             self.admitted.set()
+            self.named.set()
             self.began.set()
 
     def answer(self) -> Params:

@@ -12,6 +12,7 @@ from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.host_choice import version_cache
+from adapter.bridge.steering import MUSE_METHOD, SESSION_METHOD
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
 from adapter.bridge.tasks import METHOD as TASK
 from adapter.cli.first_signal import first_stop_signal
@@ -56,6 +57,8 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
         extensions = {
             READ_OUTPUT: lambda call: agent.reader.begin(call),
             TASK: lambda call: agent.begin_task(call),
+            MUSE_METHOD: lambda call: agent.begin_steering(call),
+            SESSION_METHOD: lambda call: agent.begin_steering(call),
         }
         peer = Peer(reader, writer, AgentDispatcher(agent, extensions), options)
         agent.connect(peer)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapter_process import AdapterProcess, Json
+from tests.adapter_process import AdapterProcess, Json, is_told
 from tests.processes import assert_gone, descendants
 
 CANCELLED: Json = {"stopReason": "cancelled"}
@@ -52,7 +52,7 @@ def begin_and_wait(adapter: AdapterProcess, session_id: str, asks: bool = False)
 def after(adapter: AdapterProcess, response: Json) -> list[Json]:
     """The updates since a response."""
     frames = adapter.frames[adapter.frames.index(response) :]
-    return [frame["params"]["update"] for frame in frames if frame.get("method") == "session/update"]
+    return [frame["params"]["update"] for frame in frames if is_told(frame)]
 
 
 def texts_of(updates: list[Json]) -> list[Any]:
