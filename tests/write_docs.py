@@ -89,7 +89,7 @@ def _settings() -> list[str]:
         "| member | default | |",
         "|---|---|---|",
         *(
-            f"| `{field.encode_name}` | {'null' if field.default is None else field.default} | {what} |"
+            f"| `{field.encode_name}` | {msgspec.json.encode(field.default).decode()} | {what} |"
             for field, what in zip(fields, told, strict=True)
         ),
     ]

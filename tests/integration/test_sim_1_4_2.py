@@ -54,6 +54,13 @@ def test_an_ack_is_not_the_end_and_a_second_deletion_meanwhile_finds_it_busy(hos
     assert methods(host.frames).count("session/deleteCompleted") == 1
 
 
+def test_an_id_that_is_free_again_is_that_of_a_new_session(host: SimHost) -> None:
+    for _ in range(2):
+        session = host.start(sessionId="0190aaaa-0000-7000-8000-000000000003")
+        host.command("session/delete", {"sessionId": session})
+        assert ended(host, session) == {"outcome": "completed"}
+
+
 def test_a_running_turn_keeps_its_session(host: SimHost) -> None:
     session = host.start()
     host.prompt(session, "slow 30")

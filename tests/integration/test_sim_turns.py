@@ -44,6 +44,10 @@ def host(tmp_path: Path) -> Iterator[SimHost]:
         "compaction",
         "gap 2",
         "slow 0",
+        "seen",
+        "mcp",
+        "title Name",
+        "usage 5",
     ],
 )
 def test_a_turn_of_every_script_completes_on_every_version(tmp_path: Path, profile: str, prompt: str) -> None:

@@ -122,6 +122,37 @@ def test_its_handler_answers_every_stage_of_an_approval_once(
     run(conversation())
 
 
+def test_its_handler_answers_many_approvals_at_once(tmp_path: Path) -> None:
+    async def conversation() -> None:
+        client = await spawn(tmp_path)
+        session = await client.start_session(StartSessionOptions(workspace_root=str(tmp_path)))
+
+        def decide(request: Any) -> ApprovalDecisionInput:
+            return ApprovalDecisionInput("abort" if "part-1" in request["rawArgs"] else "allow_once")
+
+        session.on_approval(decide)
+        assert await terminal(await send(session, "many 3")) == "completed"
+        tools = [item["status"] for item in session.fold.items.list() if item["kind"] == "toolCall"]
+        assert sorted(tools) == ["completed", "completed", "rejected"]
+        assert not session.fold.pending_approvals()
+        assert answers(session)[-1] == "2 of 3 parts are made."
+        await client.close()
+
+    run(conversation())
+
+
+def test_its_handler_answers_for_a_subagent(tmp_path: Path) -> None:
+    async def conversation() -> None:
+        client = await spawn(tmp_path)
+        session = await client.start_session(StartSessionOptions(workspace_root=str(tmp_path)))
+        session.on_approval(lambda request: ApprovalDecisionInput("allow_once"))
+        assert await terminal(await send(session, "approve child")) == "completed"
+        assert answers(session)[-1] == "The subagent has done it ✓"
+        await client.close()
+
+    run(conversation())
+
+
 def test_it_resumes_in_a_second_host_and_goes_on(tmp_path: Path) -> None:
     async def conversation() -> None:
         first = await spawn(tmp_path)
@@ -198,7 +229,10 @@ def test_every_script_that_needs_nobody_goes_through_its_fold(tmp_path: Path) ->
     async def conversation() -> None:
         client = await spawn(tmp_path)
         session = await client.start_session(StartSessionOptions(workspace_root=str(tmp_path)))
-        for prompt in ("think", "stream 500 8", "shell 100000", "edit", "todo", "subagent", "workflow", "unknown"):
+        prompts = ["think", "stream 500 8", "shell 100000", "edit", "todo", "subagent", "workflow", "unknown"]
+        prompts += ["write a.txt Grüße", "replace a.txt Grüße Hallo", "delete a.txt", "hook blocked", "websearch"]
+        prompts += ["damage", "seen", "roots", "mcp", "skills", "title Namen", "usage 900 1000", "model-mismatch other"]
+        for prompt in prompts:
             assert await terminal(await send(session, prompt)) == "completed"
         failed = await (await send(session, "fail stepLimit")).completed
         assert failed.kind == "completed"

@@ -29,6 +29,11 @@ class Deletions:
         self.pending: set[str] = set()
         self.done: set[str] = set()
 
+    def started(self, session_id: str) -> None:
+        """A session begins; its id may be that of one that is gone."""
+        self.own.add(session_id)
+        self.done.discard(session_id)
+
 
 def delete(host: Host, params: Json) -> Json:
     """`session/delete`."""

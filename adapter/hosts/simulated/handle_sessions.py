@@ -71,7 +71,7 @@ def start(host: Host, params: Json) -> Json:
     session = open_session(host, facts, View(), held=held)
     session.servers = servers
     session.note("session", facts)
-    host.deletions.own.add(session_id)
+    host.deletions.started(session_id)
     keep_row(host, session)
     shown = session_row(host, session)
     host.broadcast("session/started", {"session": shown})

@@ -41,13 +41,13 @@
 | `ask-replace PATH OLD NEW` | as `replace`, after consent |
 | `approve` | a file write that asks for consent |
 | `approve wide` | the same with every kind of choice: once, for the session, always, no with a reason, no |
-| `approve child` | a subagent asks for consent through the session |
-| `approve kid` | a subagent asks in a session of its own, `kid-...` |
-| `many N` | N commands at once, each with an approval of its own |
 | `approve empty`, `allowing`, `unheard` | the same with no choices, only allowing ones, or decisions nobody knows |
 | `approve elsewhere [SECONDS]` | the same, settled by somebody else after a while |
 | `approve lost` | the same, but `approval/requested` falls into a gap |
+| `approve child` | a subagent asks for consent through the session |
+| `approve kid` | a subagent asks in a session of its own, `kid-...` |
 | `approve3` | a shell command of three parts; the first and the last ask for consent |
+| `many N` | N commands at once, each with an approval of its own |
 | `ask [SECONDS]` | two questions to the user, with a countdown if SECONDS are given |
 | `ask multi`, `text`, `two` | a question with two or three answers, one without options, two with one answer each |
 | `ask elsewhere` | a question that somebody else answers after 0.3 s |

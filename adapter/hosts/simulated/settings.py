@@ -23,7 +23,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     output_bytes: int = 6 * 1024 * 1024
     """Most bytes of one piece of a stored output."""
     history_mode: Literal["inline", "snapshot", "anchored", "none"] | None = None
-    """What history auto gives, if not what is usual; none is told as too large."""
+    """What auto gives as history: inline, snapshot, anchored, or none as if it were too large; null for what fits."""
     reopen_approvals: bool = True
     """Whether what asked for consent when a host was killed asks again; else its turn has failed."""
     saves_empty: bool = True
@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     login_read_once: bool = False
     """Whether a login is looked for only when the host starts, and not again at each turn."""
     login_at: Literal["turn", "session"] = "turn"
-    """What fails without one: turns, or already the opening of a session."""
+    """What fails without one: a turn, or already the opening of a session."""
 
 
 class BadSettings(Exception):

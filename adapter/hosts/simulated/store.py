@@ -5,6 +5,7 @@ sessions/<sessionId>/session.jsonl   the journal
 sessions/<sessionId>/row.json        the session's row as it was last, for lists
 sessions/<sessionId>/lease           the pid of the host that has it loaded
 commands/<hash>.json                 outcomes of commands that belong to no loaded session
+credentials.json                     the login, if there is one
 ```
 """
 
