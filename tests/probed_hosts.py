@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from tests.scripted_hosts import Json, ScriptedHost
 
@@ -35,3 +36,34 @@ class Probed(ScriptedHost):
     def on_session_list(self, request: Json) -> None:
         applied = {"appliedFilter": request["params"]["filter"]} if self.filters else {}
         self.answer(request, sessions=[], nextCursor=None, **applied)
+
+
+class Flagged(Probed):
+    """Tells in its help which flags `serve` has, and dies at `session/start` in its first `deaths` runs."""
+
+    flags: tuple[str, ...] = ("--disable-write", "--disable-shell")
+    deaths = 0
+    durable = True
+
+    def main(self) -> None:
+        if "--help" not in sys.argv:
+            return super().main()
+        with (self.directory / "help.pids").open("a") as pids:
+            pids.write(f"{os.getpid()}\n")
+        print("usage: muse serve", *(f"[{flag}]" for flag in self.flags))
+        return None
+
+    def on_initialize(self, request: Json) -> None:
+        self.answer(
+            request,
+            serverInfo={"name": "scripted-host", "version": self.version},
+            schema={"version": 1, "fingerprint": self.fingerprint},
+            grantedCapabilities=[],
+            sessionDurability="durable" if self.durable else "ephemeral",
+        )
+
+    def on_session_start(self, request: Json) -> None:
+        runs = len((self.directory / "serve.pids").read_text().split())
+        if runs <= self.deaths:
+            os._exit(9)
+        super().on_session_start(request)
