@@ -20,6 +20,7 @@ from adapter.acp.params import ListSessions
 from adapter.acp.workspace import real_path
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.first_prompts import FirstPrompts
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.session_rows import is_listed, listed
 from adapter.bridge.sessions import Sessions
@@ -93,6 +94,7 @@ class Listing:
     def __init__(self, hosts: ExecutionHosts, sessions: Sessions) -> None:
         self._hosts = hosts
         self._sessions = sessions
+        self._first_prompts = FirstPrompts()
         self._run = uuid7()
 
     async def page(self, asked: ListSessions) -> Params:
@@ -108,7 +110,8 @@ class Listing:
         if cursor is not None:
             walk.leave_out = lambda session_id: 0 < (self._sessions.number(session_id) or 0) <= opened
         try:
-            await walk.run(await self._hosts.host())
+            host = await self._hosts.host()
+            await walk.run(host)
         except (MspError, HostGone) as error:
             if cursor is not None and isinstance(error, MspError) and error.kind in _BAD_CURSORS:
                 raise _refused("is not a cursor of this list any more") from None
@@ -116,6 +119,8 @@ class Listing:
         rows = walk.rows
         if cursor is None:
             rows = [*await self._open_ones(folder, asked.cwd, {row["sessionId"] for row in rows}), *rows]
+        titles = await self._first_prompts.titles(host, [row["sessionId"] for row in rows if "title" not in row])
+        rows = [{"title": titles[row["sessionId"]]} | row if row["sessionId"] in titles else row for row in rows]
         result: Params = {"sessions": [self._as_spelled(row, asked.cwd) for row in rows]}
         if walk.following is not None:
             result["nextCursor"] = Cursor(_mark(asked.cwd), walk.following, self._run, opened).text()

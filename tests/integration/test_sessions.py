@@ -232,7 +232,7 @@ def test_nothing_else_is_done_with_a_session_that_is_being_loaded(tmp_path: Path
             ("session/close", {"sessionId": session_id}),
         ):
             assert error_of(adapter.refused(method, params)) == busy, method
-        assert adapter.response(loading)["result"] == {}
+        assert "result" in adapter.response(loading)
         assert adapter.prompt(session_id, "again")["stopReason"] == "end_turn"
         assert adapter.finish() == 0
 
