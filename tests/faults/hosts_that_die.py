@@ -20,6 +20,8 @@ class Dies(ScriptedHost):
     refusals: tuple[tuple[str, int, str], ...] = ()
     durable = True
     missed: tuple[str, ...] = ()
+    background = False
+    """Whether a turn leaves a call behind that goes on."""
     told_live = False
     """Whether what was missed also comes as notifications, before the answer to `session/resume`."""
 
@@ -33,6 +35,11 @@ class Dies(ScriptedHost):
         with (self.directory / name).open("a") as file:
             file.write("x")
         return (self.directory / name).stat().st_size
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        if self.background:
+            self.open_shell(session_id, turn_id, background=True)
+        super().turn(session_id, turn_id)
 
     def on_initialize(self, request: Json) -> None:
         self.answer(

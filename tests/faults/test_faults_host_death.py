@@ -213,6 +213,36 @@ def test_l11_a_session_that_is_busy_at_the_host_can_be_tried_again(tmp_path: Pat
         end(adapter, host)
 
 
+# -- who comes back by itself
+
+
+def test_e2_what_goes_on_without_a_prompt_is_taken_up_at_once(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Dies, background=True)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        resting, working = adapter.new_session(tmp_path), adapter.new_session(tmp_path)
+        assert stop_reason(adapter, working) == "end_turn"
+        kill(adapter, host)
+        wait_until(lambda: bool(host.received("approval/listPending")))
+        assert [frame["params"]["sessionId"] for frame in host.received("session/resume")] == [working]
+        assert stop_reason(adapter, resting) == "end_turn"
+        end(adapter, host)
+
+
+def test_e2_a_session_that_ends_its_hosts_does_so_once_by_itself(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Dies, background=True, at="session/resume")
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        assert stop_reason(adapter, session_id) == "end_turn"
+        kill(adapter, host)
+        wait_until(lambda: b"could not be resumed" in adapter.stderr)
+        adapter.new_session(tmp_path)
+        assert len(host.received("session/resume")) == 1
+        assert stop_reason(adapter, session_id) == "end_turn"
+        end(adapter, host)
+
+
 # -- a limit
 
 

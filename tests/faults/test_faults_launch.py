@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -245,7 +244,6 @@ def test_n8_doubt_about_the_version_is_told_once(tmp_path: Path) -> None:
             wait_until(lambda: b"is not known" in adapter.stderr)
             os.kill(host.pids("serve.pids")[-1], signal.SIGKILL)
             wait_until(lambda: not adapter.children())
-            time.sleep(0.3)  # the adapter reads the end of its pipes a moment after the process is reaped
         assert len(host.pids("version.pids")) == 3
         end(adapter, host)
         assert adapter.stderr.count(b"is not known") == 1
