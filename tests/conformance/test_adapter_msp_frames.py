@@ -62,6 +62,39 @@ def test_every_frame_to_and_from_a_host_is_as_the_types_say(tmp_path: Path, vers
     assert {"userInput/cancel", "view/page", "session/resume", "view/unsubscribe"} <= said
 
 
+@pytest.mark.parametrize("version", PROFILES)
+def test_what_is_set_is_said_as_the_types_say(tmp_path: Path, version: str) -> None:
+    listener = place_listener(tmp_path / "listener", simulated(version))
+    with running_adapter(tmp_path, muse=listener) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        for option, value in (
+            ("model", "muse-small-1"),
+            ("reasoning_effort", "high"),
+            ("approval_mode", "denyUnmatched"),
+            ("mode", "plan"),
+            ("mode", "default"),
+        ):
+            chosen = {"sessionId": session_id, "configId": option, "value": value}
+            adapter.call("session/set_config_option", chosen)
+            assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+    said: set[str] = set()
+    turns: list[Json] = []
+    for transcript in heard(tmp_path / "listener"):
+        frames: list[tuple[Direction, Any]] = [
+            ("client" if entry["dir"] == "client" else "server", orjson.loads(entry["raw"])) for entry in transcript
+        ]
+        check_transcript(frames, profile=version)
+        asked = [frame for direction, frame in frames if direction == "client" and "method" in frame]
+        said |= {frame["method"] for frame in asked}
+        turns += [frame["params"] for frame in asked if frame["method"] == "turn/start"]
+    assert {"model/list", "session/setModel", "session/setReasoningEffort", "session/setApprovalMode"} <= said
+    assert sum("displayText" in turn for turn in turns) == 1, "only the plan shows other words than it sends"
+    keeps_effort = version not in ("1.0.1", "1.1.1")
+    assert sum("reasoningEffort" in turn for turn in turns) == (0 if keeps_effort else 4)
+
+
 @pytest.mark.acp(101)
 def test_a_valid_trace_is_passed_through_and_no_other(tmp_path: Path) -> None:
     listener = place_listener(tmp_path / "listener", simulated("1.2.1"))
