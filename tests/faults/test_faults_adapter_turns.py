@@ -47,19 +47,62 @@ def test_h3_a_failed_turn_is_an_error_with_the_text_of_the_host(tmp_path: Path) 
         assert case.prompt() == END_TURN
 
 
+LIMIT: Final = {"message": "the output is cut", "retryable": False}
+
+
+@pytest.mark.acp(65)
 @pytest.mark.parametrize(
-    "members",
+    ("members", "stop_reason"),
     [
-        {"terminal": "completed", "reason": "paused_by_policy"},
-        {"terminal": "paused_by_policy"},
-        {"terminal": None},
-        {"terminal": "completed", "reason": 7, "usage": [], "durationMs": "long"},
+        ({"terminal": "failed", "error": {"kind": "outputLimit", **LIMIT}}, "max_tokens"),
+        ({"terminal": "completed", "reason": "length"}, "max_tokens"),
+        ({"terminal": "failed", "error": {"kind": "stepLimit", **LIMIT}}, "max_turn_requests"),
+        ({"terminal": "failed", "reason": "stepLimit"}, "max_turn_requests"),
+        ({"terminal": "completed", "reason": "refusal"}, "refusal"),
     ],
-    ids=["reason", "terminal", "no-terminal", "odd-members"],
+    ids=["output", "length", "steps", "steps-as-reason", "refusal"],
 )
-def test_h4_no_stop_reason_is_invented(tmp_path: Path, members: dict[str, Any]) -> None:
+def test_h2_a_limit_is_told_as_what_it_is(tmp_path: Path, members: dict[str, Any], stop_reason: str) -> None:
     with opened(tmp_path, Plays, scripts=[[*HELLO[:-1], ended(**members)]]) as case:
-        assert case.prompt()["stopReason"] == "end_turn"
+        assert case.prompt() == {"stopReason": stop_reason}
+        assert case.text() == "hello"
+
+
+@pytest.mark.acp(65)
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        (
+            {"terminal": "completed", "reason": "paused_by_policy"},
+            {"terminal": "completed", "reason": "paused_by_policy"},
+        ),
+        ({"terminal": "paused_by_policy"}, {"terminal": "paused_by_policy"}),
+        ({"terminal": None}, {"terminal": "unknown"}),
+        ({"terminal": "completed", "reason": 7, "usage": [], "durationMs": "long"}, None),
+        ({"terminal": "completed", "reason": "x" * 10_000}, {"terminal": "completed", "reason": "x" * 499 + "…"}),
+    ],
+    ids=["reason", "terminal", "no-terminal", "odd-members", "long"],
+)
+def test_h4_no_stop_reason_is_invented(tmp_path: Path, members: dict[str, Any], said: Json | None) -> None:
+    with opened(tmp_path, Plays, scripts=[[*HELLO[:-1], ended(**members)]]) as case:
+        beside = {} if said is None else {"_meta": {"muse/turn": said}}
+        assert case.prompt() == {"stopReason": "end_turn", **beside}
+
+
+@pytest.mark.parametrize("turn_id", [None, "$T", "turn-nobody"], ids=["no-turn", "ended-turn", "foreign-turn"])
+def test_h5_a_notice_outside_of_turns_is_not_shown(tmp_path: Path, turn_id: str | None) -> None:
+    notice = [
+        item("started", "n", text="", turnId=turn_id),
+        delta("a notice", "n"),
+        item("completed", "n", text="a notice", turnId=turn_id),
+    ]
+    late = [pause(0.1), *(item("completed", f"n{at}", text="another", turnId=turn_id) for at in range(2))]
+    with opened(tmp_path, Plays, scripts=[[*HELLO, *notice, *late], HELLO]) as case:
+        assert case.prompt() == END_TURN
+        # The host answers this when it has said all of that.
+        case.adapter.new_session(tmp_path)
+        assert case.prompt() == END_TURN
+        assert case.text() == "hellohello"
 
 
 @pytest.mark.parametrize(
