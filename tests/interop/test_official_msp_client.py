@@ -132,7 +132,7 @@ def test_its_handler_answers_many_approvals_at_once(tmp_path: Path) -> None:
 
         session.on_approval(decide)
         assert await terminal(await send(session, "many 3")) == "completed"
-        tools = [item["status"] for item in session.fold.items.list() if item["kind"] == "toolCall"]
+        tools = [str(item["status"]) for item in session.fold.items.list() if item["kind"] == "toolCall"]
         assert sorted(tools) == ["completed", "completed", "rejected"]
         assert not session.fold.pending_approvals()
         assert answers(session)[-1] == "2 of 3 parts are made."
