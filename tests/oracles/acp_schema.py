@@ -25,6 +25,7 @@ AGENT_METHODS: Final[dict[str, tuple[Any, Any]]] = {
     "session/new": (schema.NewSessionRequest, schema.NewSessionResponse),
     "session/load": (schema.LoadSessionRequest, schema.LoadSessionResponse),
     "session/resume": (schema.ResumeSessionRequest, schema.ResumeSessionResponse),
+    "session/fork": (schema.ForkSessionRequest, schema.ForkSessionResponse),
     "session/list": (schema.ListSessionsRequest, schema.ListSessionsResponse),
     "session/close": (schema.CloseSessionRequest, schema.CloseSessionResponse),
     "session/delete": (schema.DeleteSessionRequest, schema.DeleteSessionResponse),
