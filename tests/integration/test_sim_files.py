@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +103,26 @@ def test_nothing_outside_the_folders_is_touched(host: SimHost, work: Path, tmp_p
     assert (refused["status"], refused["failureKind"]) == ("rejected", "policy_denied")
     assert list(outside.iterdir()) == []
     assert (tmp_path / "o").read_text() == "stays"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes with names")
+def test_what_is_no_text_file_is_left_alone(host: SimHost, work: Path) -> None:
+    os.mkfifo(work / "pipe")
+    (work / "folder").mkdir()
+    (work / "binary").write_bytes(b"\xff\xfe")
+    (work / "large").write_bytes(b"x" * (4 * 1024 * 1024 + 1))
+    session = host.start(workspaceRoot=str(work))
+    for name in ("pipe", "folder", "binary", "large"):
+        assert tool(host.turn(session, f"write {name} x"))["status"] == "failed", name
+    assert (work / "binary").read_bytes() == b"\xff\xfe"
+
+
+@pytest.mark.parametrize("name", ["nul\0", "loop/x"])
+def test_a_path_that_leads_nowhere_is_refused(host: SimHost, work: Path, name: str) -> None:
+    (work / "loop").symlink_to(work / "loop")
+    session = host.start(workspaceRoot=str(work))
+    assert tool(host.turn(session, f"write {name} x"))["status"] in ("rejected", "failed")
+    assert host.turn(session, "hello")[-1]["params"]["terminal"] == "completed"
 
 
 def test_a_second_root_is_a_place_to_write(host: SimHost, work: Path, tmp_path: Path) -> None:

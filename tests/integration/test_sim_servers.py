@@ -97,6 +97,7 @@ def test_a_command_is_looked_for_where_its_environment_says(host: SimHost, tmp_p
         {"old": {"transport": "sse", "url": "http://127.0.0.1:9"}},
         {"bare": {"transport": "stdio"}},
         {"mode": {**WORKING, "mode": "sometimes"}},
+        {"number": {**WORKING, "env": {"PATH": 5}}},
         {"list": {**WORKING, "env": [{"name": "A", "value": "b"}]}},
     ],
 )

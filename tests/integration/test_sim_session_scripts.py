@@ -118,6 +118,7 @@ def test_another_model_answers(host: SimHost) -> None:
         ("usage 500 1000", {"usedTokens": 500, "windowTokens": 1000, "pressure": "normal"}),
         ("usage 900 1000", {"usedTokens": 900, "windowTokens": 1000, "pressure": "warning"}),
         ("usage 1000 1000", {"usedTokens": 1000, "windowTokens": 1000, "pressure": "blocked"}),
+        (f"usage {'9' * 30}", {"usedTokens": 1000, "pressure": "normal"}),
         ("usage 77", {"usedTokens": 77, "pressure": "normal"}),
     ],
 )

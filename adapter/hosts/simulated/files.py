@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from adapter.hosts.simulated.steps import Touch, Touched
+
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Files above this are left alone: what they held is part of the patch."""
 
 
 def touch(step: Touch) -> Touched:
     """Carry it out; a file that cannot be changed stays as it is."""
     path = Path(step.path)
     try:
-        before = path.read_bytes().decode() if path.exists() else None
+        before = _text_of(path)
         if step.operation == "delete":
             path.unlink()
             return Touched(before, None)
@@ -23,3 +27,17 @@ def touch(step: Touch) -> Touched:
     except (OSError, ValueError) as error:
         return Touched(None, None, f"{path.name} cannot be changed: {type(error).__name__}")
     return Touched(before, after)
+
+
+def _text_of(path: Path) -> str | None:
+    """What a file holds, None if there is none.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no text, no plain file, or too large.
+    """
+    if not path.exists():
+        return None
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        raise ValueError(path.name)
+    return path.read_bytes().decode()

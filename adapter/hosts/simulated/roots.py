@@ -33,5 +33,9 @@ def asked_roots(profile: Profile, params: Params, first: str | None) -> list[str
 
 def contains(roots: list[str], path: str) -> bool:
     """Whether a path, links followed, lies in one of the roots."""
-    real = Path(path).resolve()
-    return any(real.is_relative_to(Path(root).resolve()) for root in roots)
+    try:
+        real = Path(path).resolve()
+        return any(real.is_relative_to(Path(root).resolve()) for root in roots)
+    except (OSError, ValueError, RuntimeError):
+        # A link to itself, or a character no path can have.
+        return False

@@ -23,6 +23,9 @@ from adapter.hosts.simulated.steps import (
 )
 from adapter.hosts.simulated.turn import Turn
 
+MANY: Final = 50
+"""How many approvals one turn opens at most."""
+
 _ODD_CHOICES: Final[dict[str, tuple[Json, ...]]] = {
     "empty": (),
     "allowing": (
@@ -181,7 +184,8 @@ def _reported(turn: Turn, agent: Draft, verdict: Verdict) -> Script:
 
 def many(turn: Turn) -> Script:
     """`many N`: N commands at once, each with an approval of its own."""
-    calls = [turn.tool("bash", json.dumps({"command": f"make part-{index}"})) for index in range(turn.number(1, 3))]
+    count = min(turn.number(1, 3), MANY)
+    calls = [turn.tool("bash", json.dumps({"command": f"make part-{index}"})) for index in range(count)]
 
     def run(index: int) -> Script:
         call, argv = calls[index], ("make", f"part-{index}")

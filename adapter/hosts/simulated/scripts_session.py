@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.hosts.simulated.catalog import ANOTHER_SKILL
 from adapter.hosts.simulated.scripts_tools import closing
 from adapter.hosts.simulated.steps import AddSkill, Completed, Notify, Script, Started
 from adapter.hosts.simulated.turn import Turn
+
+NAME_CHARACTERS: Final = 200
 
 
 def skill(turn: Turn) -> Script:
@@ -43,7 +47,7 @@ def skills(turn: Turn) -> Script:
 
 def title(turn: Turn) -> Script:
     """`title TEXT`: the host names the session."""
-    name = turn.rest(1) or "A session without a name"
+    name = turn.rest(1)[:NAME_CHARACTERS] or "A session without a name"
     yield Notify("session/nameChanged", {"name": name, "nameOrigin": "automatic"})
     yield from closing(turn, "It has a name ✓")
 

@@ -47,7 +47,8 @@ def asked_servers(host: Host, params: Json) -> dict[str, Json]:
         word(server, "mode", MODES, "required")
         word(server, "framing", FRAMINGS, "auto")
         for field in ("env", "headers"):
-            table({field: {}, **server}, field)
+            if any(type(value) is not str for value in table({field: {}, **server}, field).values()):
+                raise invalid(f"config.mcpServers.{name}", f"{field} holds strings")
     return dict(servers)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from adapter.hosts.simulated.servers import told
 from adapter.hosts.simulated.steps import Draft, Json
@@ -11,6 +11,9 @@ from adapter.hosts.simulated.steps import Draft, Json
 if TYPE_CHECKING:
     from adapter.hosts.simulated.host import Host
     from adapter.hosts.simulated.session import Session
+
+
+MAX_DIGITS: Final = 15
 
 
 class Turn:
@@ -67,8 +70,9 @@ class Turn:
         return draft
 
     def number(self, at: int, default: int) -> int:
-        """The word at that place, if it is a number."""
-        return int(self.words[at]) if len(self.words) > at and self.words[at].isdecimal() else default
+        """The word at that place, if it is a number that a frame can carry."""
+        word = self.words[at] if len(self.words) > at else ""
+        return int(word) if word.isdecimal() and len(word) <= MAX_DIGITS else default
 
     def rest(self, at: int) -> str:
         """What follows that many words, as it was written."""
