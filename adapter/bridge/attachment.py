@@ -89,6 +89,11 @@ class Attachment:
         """Let the session run on a host of this kind from its next prompt on."""
         self._wanted = profile
 
+    @property
+    def is_to_move(self) -> bool:
+        """Whether the session is on another kind of host than the wanted one."""
+        return self._wanted != self._profile
+
     async def reach(self) -> None:
         """Make sure the session is loaded on a living host of the wanted kind: after a death, it is resumed on the next
         one (`fault-cases.md L9`).

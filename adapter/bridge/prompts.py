@@ -179,6 +179,9 @@ class Prompts:
     async def _begin(self, run: PromptRun, blocks: tuple[Block, ...]) -> None:
         """What a prompt does when the ones before it have been taken in; returns when it has been, too."""
         try:
+            while self._attachment.is_to_move and self._runs[0] is not run:
+                # Not while a turn of the session runs: the prompt waits here, where it could else wait at the host.
+                await self._runs[0].answered.wait()
             await self._attachment.reach()
             command = await self.find_command(blocks)
             if command is not None:
@@ -246,7 +249,7 @@ class Prompts:
         outcome = self._session.fold.turns.outcome(turn_id)
         if outcome is not None and not run.settled.is_set():
             self._end_turns(run.turn_ids)
-            self._hold_events(run)
+            self._hold_events(run.answered)
             run.settle(without_secrets(outcome, self._session.host.scrub))
 
     def _take_back(self, run: PromptRun) -> None:
@@ -330,9 +333,14 @@ class Prompts:
                 self._end_turns(turn_ids)
         finally:
             # Whatever cannot be shown: the prompt is answered.
-            for run in owners:
-                self._hold_events(run)
+            for run in [run for run in owners if not run.settled.is_set()]:
+                self._hold_events(run.answered)
                 run.settle(without_secrets(outcome, self._session.host.scrub))
+            if not owners:
+                # It may be the turn of a prompt whose acknowledgement is on its way.
+                for run in self._runs:
+                    if run.submitted and not run.named.is_set():
+                        self._hold_events(run.named)
             self._show_text()
 
     def _end_turns(self, turn_ids: Collection[str]) -> None:
@@ -342,14 +350,12 @@ class Prompts:
         for turn_id in sorted(turn_ids):
             self._projection.close_turn(turn_id)
 
-    def _hold_events(self, run: PromptRun) -> None:
-        """Nothing of what comes next is shown before this prompt has its answer."""
-        if run.settled.is_set():
-            return
+    def _hold_events(self, until: anyio.Event) -> None:
+        """Show nothing of what comes next before a prompt has its answer, or it is known to have none yet."""
         self._gate.hold()
 
         async def release() -> None:
-            await run.answered.wait()
+            await until.wait()
             self._gate.release()
 
         self._background.start(release)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.adapter_process import AdapterProcess, Json, running_adapter
+from tests.adapter_process import Json, running_adapter
 from tests.option_clients import choose, offered, opened, option_updates, set_mode, told, values
 from tests.output_clients import stored
+from tests.processes import wait_until
 
 each_version = pytest.mark.parametrize("version", ["1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.2", "1.4.13"])
 
@@ -192,6 +192,31 @@ def test_a_restricted_mode_moves_the_session_before_its_next_prompt(tmp_path: Pa
         asked = witnessed(witness, "turn/start")
         assert [is_restricted(entry) for entry in asked] == [False, True, True, False]
         assert asked[1]["pid"] == asked[2]["pid"], "plan needs no other host than read-only"
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize("version", ["1.2.1", "1.4.13"])
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_prompt_waits_for_the_turn_before_it_if_the_session_has_to_move(
+    tmp_path: Path, version: str, cancelled: bool
+) -> None:
+    witness = tmp_path / "witness"
+    env = {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse=f"simulated:{version}", env=env) as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        first = adapter.begin_prompt(session_id, "slow 30" if cancelled else "slow 1")
+        adapter.wait_for_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
+        set_mode(adapter, session_id, "readOnly")
+        second = adapter.begin_prompt(session_id, "hello")
+        if cancelled:
+            adapter.notify("session/cancel", {"sessionId": session_id})
+        reason = "cancelled" if cancelled else "end_turn"
+        assert adapter.response(first)["result"]["stopReason"] == reason
+        assert adapter.response(second)["result"]["stopReason"] == reason
+        assert adapter.prompt(session_id, "and on")["stopReason"] == "end_turn"
+        expected = [False, True] if cancelled else [False, True, True]
+        assert [is_restricted(entry) for entry in witnessed(witness, "turn/start")] == expected
         assert adapter.finish() == 0
 
 
@@ -382,16 +407,15 @@ def test_a_mode_the_host_forbids_is_refused_in_its_words(tmp_path: Path) -> None
 
 def test_taking_back_a_new_session_leaves_nothing_open(tmp_path: Path) -> None:
     """While the options are waited for, the request can still be taken back."""
-    with running_adapter(tmp_path, muse="simulated:1.4.13", env=faulty({"at": "model/list", "do": "hang"})) as adapter:
+    witness = tmp_path / "witness"
+    env = faulty({"at": "model/list", "do": "hang"}) | {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse="simulated:1.4.13", env=env) as adapter:
         adapter.initialize()
         request = adapter.begin("session/new", {"cwd": str(tmp_path), "mcpServers": []})
-        _wait_for_list(adapter)
+        wait_until(lambda: bool(witnessed(witness, "model/list")))
+        before = len(witnessed(witness, "session/leave"))
         adapter.notify("$/cancel_request", {"requestId": request})
         assert adapter.response(request)["error"]["code"] == -32800
+        wait_until(lambda: len(witnessed(witness, "session/leave")) > before)
         assert adapter.prompt(opened(adapter, tmp_path)["sessionId"], "hello")["stopReason"] == "end_turn"
         assert adapter.finish() == 0
-
-
-def _wait_for_list(adapter: AdapterProcess) -> Any:
-    """Another session is open once the host has been asked for the models of the first."""
-    return adapter.initialize()
