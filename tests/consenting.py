@@ -4,7 +4,7 @@ order."""
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -80,6 +80,10 @@ class PlayedHost:
         self.acks: dict[str, Json] = {}
         self.pending: Json = {"approvals": [], "userInputs": []}
         self.turns = 0
+        self.decide: Callable[[Json], Json] | None = None
+        """Takes a decision in place of `acks`."""
+        self.list_pending: Callable[[], Json] | None = None
+        """Tells what is open in place of `pending`."""
         self._sinks: dict[str, Any] = {}
         self._gone = anyio.Event()
 
@@ -108,12 +112,14 @@ class PlayedHost:
         if method == "turn/start":
             self.turns += 1
             return {"turnId": f"t{self.turns}"}
+        if method == "approval/decide" and self.decide is not None:
+            return self.decide(params)
         return self.acks.get(method, {})
 
     async def query(self, method: str, params: Json, **more: Any) -> Json:
         await anyio.lowlevel.checkpoint()
         if method == "approval/listPending":
-            return self.pending
+            return self.pending if self.list_pending is None else self.list_pending()
         raise MspError(-32601, "methodNotFound", method)
 
     def notify(self, method: str, params: Json | None = None) -> None:
