@@ -6,7 +6,7 @@ Optional members that are None are left out, never null: clients differ in what 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -84,89 +84,55 @@ def chunk(session_id: str, variant: ChunkVariant, block: dict[str, Any], message
     return _update(session_id, variant, None, content=block, messageId=message_id)
 
 
+class CardFields(TypedDict, total=False):
+    """The members of a card that may be given or left out; None is left out too."""
+
+    name: str | None
+    kind: ToolKind | None
+    status: ToolStatus | None
+    content: Sequence[dict[str, Any]] | None
+    locations: Sequence[dict[str, Any]] | None
+    raw_input: Any
+    raw_output: Any
+
+
+class ChangedFields(CardFields, total=False):
+    """The same and the title, which only a new card must have."""
+
+    title: str | None
+
+
 def tool_call(
-    session_id: str,
-    tool_call_id: str,
-    title: str,
-    *,
-    name: str | None = None,
-    kind: ToolKind | None = None,
-    status: ToolStatus | None = None,
-    content: Sequence[dict[str, Any]] | None = None,
-    locations: Sequence[dict[str, Any]] | None = None,
-    raw_input: Any = None,
-    raw_output: Any = None,
-    meta: dict[str, Any] | None = None,
+    session_id: str, tool_call_id: str, title: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[CardFields]
 ) -> Params:
     """A new card."""
-    fields = tool_call_fields(
-        tool_call_id,
-        title=title,
-        name=name,
-        kind=kind,
-        status=status,
-        content=content,
-        locations=locations,
-        raw_input=raw_input,
-        raw_output=raw_output,
-    )
-    return _update(session_id, "tool_call", meta, **fields)
+    return _update(session_id, "tool_call", meta, **tool_call_fields(tool_call_id, title=title, **fields))
 
 
 def tool_call_update(
-    session_id: str,
-    tool_call_id: str,
-    *,
-    title: str | None = None,
-    kind: ToolKind | None = None,
-    status: ToolStatus | None = None,
-    content: Sequence[dict[str, Any]] | None = None,
-    locations: Sequence[dict[str, Any]] | None = None,
-    raw_input: Any = None,
-    raw_output: Any = None,
-    meta: dict[str, Any] | None = None,
+    session_id: str, tool_call_id: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[ChangedFields]
 ) -> Params:
     """A change of a card; what is not given stays as it was. Lists replace the earlier ones as a whole."""
-    fields = tool_call_fields(
-        tool_call_id,
-        title=title,
-        kind=kind,
-        status=status,
-        content=content,
-        locations=locations,
-        raw_input=raw_input,
-        raw_output=raw_output,
-    )
-    return _update(session_id, "tool_call_update", meta, **fields)
+    return _update(session_id, "tool_call_update", meta, **tool_call_fields(tool_call_id, **fields))
 
 
-def tool_call_fields(
-    tool_call_id: str,
-    *,
-    title: str | None = None,
-    name: str | None = None,
-    kind: ToolKind | None = None,
-    status: ToolStatus | None = None,
-    content: Sequence[dict[str, Any]] | None = None,
-    locations: Sequence[dict[str, Any]] | None = None,
-    raw_input: Any = None,
-    raw_output: Any = None,
-) -> dict[str, Any]:
+def tool_call_fields(tool_call_id: str, **fields: Unpack[ChangedFields]) -> dict[str, Any]:
     """The members of a card, as updates and permission requests carry them.
 
     An empty `content` or `locations` is left out: as a whole replacement it would wipe what the card shows
     (`fault-cases.md J3`).
     """
+    title, content, locations = fields.get("title"), fields.get("content"), fields.get("locations")
     return _present(
         toolCallId=tool_call_id,
         title=None if title is None else one_line(title),
-        name=name,
-        kind=kind,
-        status=status,
+        name=fields.get("name"),
+        kind=fields.get("kind"),
+        status=fields.get("status"),
         content=list(content) if content else None,
         locations=list(locations) if locations else None,
-        rawInput=raw_input,
-        rawOutput=raw_output,
+        rawInput=fields.get("raw_input"),
+        rawOutput=fields.get("raw_output"),
     )
 
 

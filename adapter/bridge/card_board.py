@@ -227,9 +227,8 @@ class CardBoard:
         now = self._clock()
         for item_id in [item_id for item_id, due in self._due.items() if due <= now]:
             del self._due[item_id]
-            shown = self._cards.get(item_id)
-            if shown is not None and not shown.ended:
-                self._update(shown, drawing=True)
+            if self.is_open(item_id):
+                self._update(self._cards[item_id], drawing=True)
 
     # -- diffs
 
@@ -267,7 +266,7 @@ class CardBoard:
             log.exception("what a call has changed could not be read")
         shown.reading -= 1
         shown.changes = content or shown.changes
-        if not shown.ended and (shown.item.is_open or not shown.reading):
+        if self.is_open(shown.item_id) and (shown.item.is_open or not shown.reading):
             self._update(shown, drawing=True)
 
     async def settled(self, turn_ids: Collection[str] | None) -> None:
@@ -341,11 +340,23 @@ class CardBoard:
             # Read while the change could not have been made yet, so it is the better one.
             shown.changes = self._diffs.previewed(item_id) or shown.changes
 
+    def is_open(self, item_id: str) -> bool:
+        """Whether the item has a card that has not ended."""
+        shown = self._cards.get(item_id)
+        return shown is not None and not shown.ended
+
     def settle_asked(self, item_id: str, status: updates.ToolStatus) -> None:
         """End the card of a call that was asked about and is shown nowhere else: a subagent's."""
         shown = self._cards.get(item_id)
         if shown is not None and not shown.ended and not shown.item.raw:
             self._end(shown, status)
+
+    # -- the end of it all
+
+    def stop(self) -> None:
+        """Tell nothing more: the session is closed, or somebody else shows it now."""
+        self._due.clear()
+        self._cards.clear()
 
     # -- history
 

@@ -219,6 +219,7 @@ class Conversation:
     def retire(self) -> None:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
         self._retired = True
+        self._projection.stop()
         self.options.end()
         self._commands.end()
         self._ask_no_more()
@@ -242,6 +243,7 @@ class Conversation:
         """Stop what runs, answer it, and let the host forget the session; it stays stored."""
         self.cancel()
         await self._prompts.all_answered()
+        self._projection.close_turn(None)
         self.retire()
         self.unlisten()
         await self.leave()

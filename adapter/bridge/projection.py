@@ -94,6 +94,10 @@ class Projection:
         self.close_turn(turn_id, at_once=True)
         _keep(self._silenced, turn_id)
 
+    def stop(self) -> None:
+        """Tell nothing more of cards: the session is closed, or somebody else shows it now."""
+        self._board.stop()
+
     def is_silenced(self, turn_id: Any) -> bool:
         """Whether nothing of this turn is shown any more."""
         return turn_id in self._silenced
@@ -177,7 +181,8 @@ class Projection:
         item = change.item
         if self.replaying and item.kind == "userMessage":
             self._chunk("user_message_chunk", item, user_text(item))
-        if item.turn_id not in self._silenced:
+        # Work that outlives turns still ends: its card has stayed open.
+        if item.turn_id not in self._silenced or self._board.is_open(item.item_id):
             self._board.show(item, is_late=item.turn_id in self._ended_turns and not outlives_turn(item))
 
     def _send(self, params: dict[str, Any]) -> None:

@@ -115,15 +115,27 @@ def test_g9_nothing_late_of_an_ended_turn_is_shown() -> None:
     assert [row["sessionUpdate"] for row in screen.take()] == ["tool_call"]
 
 
-def test_g5_nothing_of_a_silenced_turn_is_shown() -> None:
+def test_g5_nothing_of_a_silenced_turn_is_shown_but_the_end_of_what_outlives_it() -> None:
     screen = Screen()
     screen.item("i1", **SHELL, background=True)
     screen.take()
     screen.projection.silence("t1")
-    screen.item("i1", 2, "completed", **SHELL, background=True)
     screen.item("i2", kind="agentMessage", text="late")
     screen.item("i3", kind="subagent", objective="late")
     assert screen.take() == [] and screen.projection.is_silenced("t1") and not screen.projection.is_silenced("t2")
+    screen.item("i1", 2, "completed", **SHELL, background=True)
+    assert [row["status"] for row in screen.take()] == ["completed"]
+
+
+def test_a_session_that_is_closed_says_nothing_more() -> None:
+    screen = Screen()
+    screen.item("i1", **SHELL)
+    screen.delta("i1", "a", "output")
+    screen.delta("i1", "b", "output")
+    screen.take()
+    screen.projection.stop()
+    screen.pass_time(60)
+    assert screen.take() == []
 
 
 def test_h5_text_outside_of_a_prompt_is_not_shown_and_cards_are() -> None:
