@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Final
 
-from tests.interop.acpx import Acpx, expect_code
+from tests.interop.acpx import Acpx, Json, expect_code
 from tests.interop.checks import Check, expect, expect_equal
 from tests.interop.transcript import Transcript
 
 PERMISSIONS_DENIED: Final = 5
 TIMED_OUT: Final = 3
+NO_SESSION: Final = 4
 FAILED: Final = 1
 """Exit codes of acpx."""
+
+AUTHENTICATION_REQUIRED: Final = -32000
+INVALID_PARAMS: Final = -32602
 
 
 def acpx_checks(acpx: Acpx) -> list[Check]:
@@ -30,6 +35,12 @@ def acpx_checks(acpx: Acpx) -> list[Check]:
         "a persistent session keeps its process and its session for the second turn": keeps_a_session,
         "cancel stops a running turn, and the session goes on": cancels,
         "cancel in an idle session changes nothing": cancels_nothing,
+        "a permission in a persistent session is given or refused as acpx is told": decides_in_a_session,
+        "set-mode sets a mode there is, and no other": sets_a_mode,
+        "set sets an option, which holds when the session is opened again, and no other value": sets_an_option,
+        "sessions list shows what Muse has stored": lists_sessions,
+        "a session that was closed is opened no more, and its process is gone": closes_a_session,
+        "exec without a login fails with the advice to log in": needs_a_login,
         "nothing is left running": acpx_is_quiet,
     }
     return [Check(f"acpx: {name}", partial(check, acpx)) for name, check in checks.items()]
@@ -141,6 +152,68 @@ def cancels_nothing(acpx: Acpx) -> None:
         _expect_end(acpx.converse("prompt", "-s", name, "hello again"))
 
 
+def decides_in_a_session(acpx: Acpx) -> None:
+    with acpx.session("decisions") as name:
+        given = acpx.converse("--approve-all", "prompt", "-s", name, "approve")
+        _expect_choices(given, ["allow"])
+        expect_equal("the answer", given.text(), "It is done ✓")
+        # Its exit code tells of denied permissions after exec only.
+        refused = acpx.converse("--deny-all", "prompt", "-s", name, "approve")
+        _expect_choices(refused, ["reject"])
+        expect_equal("the answer", refused.text(), "Then I leave it — as you wish.")
+
+
+def sets_a_mode(acpx: Acpx) -> None:
+    with acpx.session("modes") as name:
+        expect_equal("the mode", acpx.ask("set-mode", "-s", name, "readOnly")["modeId"], "readOnly")
+        _expect_refused(acpx, ["set-mode", "-s", name, "orchard"], "modeId")
+        first = acpx.converse("prompt", "-s", name, "hello")
+        modes = first.results(acpx_opening(first.results("initialize")[0]["agentCapabilities"]))[0]["modes"]
+        expect_equal("the modes", [mode["id"] for mode in modes["availableModes"]], ["default", "readOnly", "plan"])
+        # The mode lives as long as the process that has the session open: this one has it.
+        expect_equal("the mode", acpx.ask("set-mode", "-s", name, "plan")["modeId"], "plan")
+        second = acpx.converse("prompt", "-s", name, "hello again")
+        _expect_end(second)
+
+
+def sets_an_option(acpx: Acpx) -> None:
+    with acpx.session("options") as name:
+        options = acpx.ask("set", "-s", name, "approval_mode", "denyUnmatched")["configOptions"]
+        expect_equal("the value", _values(options)["approval_mode"], "denyUnmatched")
+        expect("model" in _values(options), f"the list is not complete: {list(_values(options))}")
+        _expect_refused(acpx, ["set", "-s", name, "approval_mode", "orchard"], "value")
+        _expect_refused(acpx, ["set", "-s", name, "orchard", "x"], "configId")
+        said = acpx.converse("prompt", "-s", name, "hello")
+        opened = said.results(acpx_opening(said.results("initialize")[0]["agentCapabilities"]))[0]
+        expect_equal("the value afterwards", _values(opened["configOptions"])["approval_mode"], "denyUnmatched")
+
+
+def lists_sessions(acpx: Acpx) -> None:
+    with acpx.session("listed") as name:
+        session_id = acpx.converse("prompt", "-s", name, "an apple a day").params("session/prompt")[0]["sessionId"]
+    listed = acpx.ask("sessions", "list")
+    expect_equal("who listed them", listed["source"], "agent")
+    titles = {row["sessionId"]: row["title"] for row in listed["sessions"]}
+    expect_equal("the title", titles.get(session_id), "an apple a day")
+    elsewhere = acpx.ask("sessions", "list", "--filter-cwd", str(acpx.home))
+    expect_equal("the sessions of another folder", elsewhere["sessions"], [])
+
+
+def closes_a_session(acpx: Acpx) -> None:
+    with acpx.session("closed") as name:
+        acpx.converse("prompt", "-s", name, "hello")
+        expect_equal("the close", acpx.ask("sessions", "close", name)["action"], "session_closed")
+        expect_code(acpx.run("prompt", "-s", name, "hello"), NO_SESSION)
+    acpx.wait_quiet()
+
+
+def needs_a_login(acpx: Acpx) -> None:
+    said = acpx.converse("exec", "hello", code=FAILED, env={"MUSE_SIMULATED_LOGIN": "required"})
+    (error,) = said.errors("session/prompt")
+    expect_equal("the code", error["code"], AUTHENTICATION_REQUIRED)
+    expect("muse-adapter login" in error["data"]["details"], f"there is no advice: {error}")
+
+
 def acpx_is_quiet(acpx: Acpx) -> None:
     acpx.wait_quiet()
 
@@ -156,6 +229,18 @@ def acpx_opening(offered: dict[str, object]) -> str:
 def _expect_end(said: Transcript, stop_reason: str = "end_turn") -> None:
     reasons = [result["stopReason"] for result in said.results("session/prompt")]
     expect_equal("the stop reason", reasons, [stop_reason])
+
+
+def _expect_refused(acpx: Acpx, arguments: list[str], field: str) -> None:
+    """acpx fails and says what the adapter said."""
+    done = acpx.run("--format", "json", "--json-strict", *arguments)
+    expect_code(done, FAILED)
+    error = json.loads(done.stdout)["error"]
+    expect_equal("the refusal", (error["code"], error["data"]["field"]), (INVALID_PARAMS, field))
+
+
+def _values(options: list[Json]) -> Json:
+    return {option["id"]: option["currentValue"] for option in options}
 
 
 def _expect_choices(said: Transcript, wanted: list[str]) -> None:

@@ -64,6 +64,13 @@ def sdk_checks(toolchain: Toolchain, adapter: list[str], home: Path, workspace: 
         "session/cancel ends the turn as cancelled": cancels,
         "$/cancel_request ends the turn as cancelled": aborts,
         "a session goes on after its turns were stopped": goes_on,
+        "a new session tells its modes and options": tells_its_options,
+        "an option that is set comes back in a complete list": sets_an_option,
+        "modes that are set are announced, in both forms": announces_modes,
+        "session/list has the session under its first prompt": lists,
+        "session/fork makes another session": forks,
+        "session/load shows the conversation before it answers": loads,
+        "session/resume shows nothing of it": resumes,
         "a prompt in an unknown session is refused": refuses,
         "the adapter exits with 0 when its stdin ends": exits,
     }
@@ -125,6 +132,66 @@ def aborts(conversation: Conversation) -> None:
 def goes_on(conversation: Conversation) -> None:
     step = conversation.steps["afterwards"]
     expect_equal("the end", (step["text"], step["stopReason"]), ("You said: hello — noted ✓", "end_turn"))
+
+
+def tells_its_options(conversation: Conversation) -> None:
+    step = conversation.steps["new"]
+    expect_equal("the mode", step["modes"]["currentModeId"], "default")
+    expect({"mode", "approval_mode", "model"} <= set(_values(step)), f"the options are {list(_values(step))}")
+
+
+def sets_an_option(conversation: Conversation) -> None:
+    before, after = _values(conversation.steps["new"]), _values(conversation.steps["option"])
+    expect_equal("the options", after, before | {"approval_mode": "denyUnmatched"})
+    expect_equal("the options after a load", _values(conversation.steps["load"]), after)
+
+
+def announces_modes(conversation: Conversation) -> None:
+    session_id = conversation.steps["list"]["sessionId"]
+    modes = conversation.said.updates("current_mode_update", session_id=session_id)
+    expect_equal("the modes", [update["currentModeId"] for update in modes][:2], ["plan", "default"])
+    options = conversation.said.updates("config_option_update", session_id=session_id)
+    told = [_values({"options": update["configOptions"]})["mode"] for update in options]
+    expect("plan" in told and told[-1] == "default", f"the mode option was {told}")
+
+
+def lists(conversation: Conversation) -> None:
+    step = conversation.steps["list"]
+    titles = {row["sessionId"]: row["title"] for row in step["sessions"]}
+    expect_equal("the title", titles.get(step["sessionId"]), "to be found again")
+
+
+def forks(conversation: Conversation) -> None:
+    step = conversation.steps["fork"]
+    expect(step["forked"] != step["sessionId"], "the fork has the id of its source")
+
+
+def loads(conversation: Conversation) -> None:
+    asked, answered = _span(conversation, "session/load")
+    shown = Transcript()
+    shown.frames = conversation.said.frames[asked:answered]
+    session_id = conversation.steps["load"]["sessionId"]
+    users = [update["content"]["text"] for update in shown.updates("user_message_chunk", session_id=session_id)]
+    expect_equal("the prompts", users, ["to be found again"])
+    expect_equal("the answer", shown.text(session_id), "You said: to be found again — noted ✓")
+
+
+def resumes(conversation: Conversation) -> None:
+    asked, answered = _span(conversation, "session/resume")
+    shown = Transcript()
+    shown.frames = conversation.said.frames[asked:answered]
+    expect_equal("what was shown", shown.updates("user_message_chunk", "agent_message_chunk"), [])
+    expect_equal("the mode", conversation.steps["resume"]["modes"]["currentModeId"], "default")
+
+
+def _span(conversation: Conversation, method: str) -> tuple[int, int]:
+    """Where the only request of a method and its answer stand."""
+    asked, answered = [at for at, frame in enumerate(conversation.said.frames) if frame.method == method]
+    return asked, answered
+
+
+def _values(step: Json) -> Json:
+    return {option["id"]: option["currentValue"] for option in step["options"]}
 
 
 def refuses(conversation: Conversation) -> None:

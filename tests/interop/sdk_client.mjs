@@ -82,6 +82,26 @@ await app.connectWith(overheard(stream), async (agent) => {
     await turn("afterwards", conversation, "hello");
   });
 
+  const stored = { cwd, mcpServers: [] };
+  const opened = await agent.request(session.new, stored);
+  const { sessionId } = opened;
+  say({ step: "new", modes: opened.modes, options: opened.configOptions });
+  await agent.request(session.prompt, { sessionId, prompt: [{ type: "text", text: "to be found again" }] });
+  const set = { sessionId, configId: "approval_mode", value: "denyUnmatched" };
+  say({ step: "option", options: (await agent.request(session.setConfigOption, set)).configOptions });
+  await agent.request(session.setMode, { sessionId, modeId: "plan" });
+  await agent.request(session.setMode, { sessionId, modeId: "default" });
+  const listed = await agent.request(session.list, { cwd });
+  say({ step: "list", sessionId, sessions: listed.sessions });
+  const fork = await agent.request("session/fork", { sessionId, ...stored });
+  say({ step: "fork", sessionId, forked: fork.sessionId });
+  for (const open of [sessionId, fork.sessionId]) await agent.request(session.close, { sessionId: open });
+  const loaded = await agent.request(session.load, { sessionId, ...stored });
+  say({ step: "load", sessionId, options: loaded.configOptions });
+  await agent.request(session.close, { sessionId });
+  const resumed = await agent.request(session.resume, { sessionId: fork.sessionId, ...stored });
+  say({ step: "resume", forked: fork.sessionId, modes: resumed.modes });
+
   const refused = await agent.request(session.prompt, { sessionId: "unknown", prompt: [] }).catch((error) => error);
   say({ step: "unknown session", code: refused.code });
 });
