@@ -153,13 +153,19 @@ class Prompts:
                     async with self._line:
                         await self._begin(run, blocks)
             await run.settled.wait()
-            if not run.cancelled:
-                await self._projection.settled(run.turn_ids)
+            await self._end_cards(run)
             return run.answer()
         finally:
             self._runs.remove(run)
             run.answered.set()
             self._show_text()
+
+    async def _end_cards(self, run: PromptRun) -> None:
+        """Calls that have ended are shown so before the answer: with their diffs, unless the user has stopped them."""
+        if not run.cancelled:
+            await self._projection.settled(run.turn_ids)
+        for turn_id in run.turn_ids:
+            self._projection.settle(turn_id)
 
     async def _deliver(self, run: PromptRun, taken: Taken) -> bool:
         """Let a prompt go on with the turn that waits for it; False if that one has gone on without it."""

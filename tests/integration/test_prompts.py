@@ -207,7 +207,7 @@ def test_o5_what_is_announced_arrives_and_the_rest_is_refused_by_its_place(tmp_p
                 {"type": "resource", "resource": {"uri": "u", "mimeType": "video/mp4", "blob": data}},
             )
         ):
-            blocks = [text("x")] * index + [bad]
+            blocks: list[Json] = [text("x")] * index + [bad]
             error = prompt(adapter, session_id, *blocks)["error"]
             assert error["code"] == -32602 and error["data"]["field"].startswith(f"prompt[{index}]"), error
         assert prompt(adapter, session_id)["result"] == END_TURN

@@ -161,7 +161,7 @@ async def test_what_cannot_be_shown_does_not_keep_the_answer(end: str, monkeypat
 @pytest.mark.parametrize(
     ("refusal", "reason"),
     [
-        (MspError(0, "sessionBusy", "busy"), "hostError"),
+        (MspError(0, "sessionBusy", "busy"), "sessionBusy"),
         (HostClosed("it died"), "hostDied"),
         (TypeError("it cannot be written"), "internal"),
     ],
