@@ -16,8 +16,10 @@ from tests.listening_host import heard, place_listener
 from tests.oracles.msp_types import Direction, check_transcript
 
 TRACE = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "demo=1"}
-WORDS = ["hello", "stream 20", "think", "shell 100000", "edit", "approve", "approve3", "ask", "fail modelError"]
-WORDS += ["background", "todo", "subagent", "gap", "retry", "unknown"]
+WORDS = ["hello", "stream 20", "think", "shell 100000", "edit", "approve", "approve3", "ask", "an answer in words"]
+WORDS += ["fail modelError", "background", "todo", "subagent", "gap", "retry", "unknown", "many 3", "approve wide"]
+WORDS += ["approve child", "approve kid", "write a.txt Grüße", "ask-replace a.txt Grüße Hallo", "delete a.txt"]
+WORDS += ["hook blocked", "websearch", "damage", "skills", "title Namen", "usage 900 1000"]
 
 
 def simulated(version: str) -> list[str]:
@@ -59,7 +61,7 @@ def test_every_frame_to_and_from_a_host_is_as_the_types_say(tmp_path: Path, vers
     check_transcript(frames, profile=version)
     said = {frame["method"] for direction, frame in frames if direction == "client" and "method" in frame}
     assert {"initialize", "initialized", "session/start", "turn/start", "turn/interrupt", "approval/decide"} <= said
-    assert {"userInput/cancel", "view/page", "session/resume", "view/unsubscribe"} <= said
+    assert {"userInput/clarify", "view/page", "session/resume", "view/unsubscribe"} <= said
 
 
 @pytest.mark.parametrize("version", PROFILES)

@@ -157,6 +157,36 @@ def test_a_subagent_asks_in_its_own_session(host: SimHost) -> None:
     assert [row["sessionId"] for row in host.ask("session/list")["sessions"]] == [session]
 
 
+def test_the_session_of_a_subagent_can_be_followed(host: SimHost) -> None:
+    host.prompt(host.start(), "approve kid")
+    asked = host.until_method("approval/requested")
+    kid = asked["sessionId"]
+    read = host.ask("session/read", {"sessionId": kid, "excludeItems": False})
+    assert (read["session"]["status"], read["session"]["kind"]) == ("running", "subagent")
+    assert [item["kind"] for item in read["history"]["items"]] == ["toolCall"]
+    assert [pending["approvalId"] for pending in read["pendingRequests"]] == [asked["approvalId"]]
+    cursor = host.ask("view/subscribe", {"sessionId": kid})["viewCursor"]
+    host.ask("view/unsubscribe", {"sessionId": kid})
+    decide(host, asked, "allow_once")
+    host.until_method("turn/completed")
+    assert not params_of(host.frames, "approval/resolved"), "nobody listens to the subagent any more"
+    host.ask("view/subscribe", {"sessionId": kid, "after": cursor})
+    assert host.until_method("approval/resolved")["sessionId"] == kid
+
+
+def test_a_subagent_that_waited_is_gone_with_its_host(tmp_path: Path) -> None:
+    with sim_host(tmp_path) as first:
+        first.handshake()
+        session = first.start()
+        first.prompt(session, "approve kid")
+        first.until_method("approval/requested")
+    with sim_host(tmp_path) as second:
+        second.handshake()
+        resumed = second.command("session/resume", {"sessionId": session})
+        assert (resumed["lastTurn"]["terminal"], resumed["pendingRequests"]) == ("failed", [])
+        assert second.turn(session, "hello")[-1]["params"]["terminal"] == "completed"
+
+
 def test_an_interrupt_ends_the_subagent_too(host: SimHost) -> None:
     session = host.start()
     turn_id = host.prompt(session, "approve kid")

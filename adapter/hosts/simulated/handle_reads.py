@@ -40,7 +40,7 @@ def past(host: Host, params: Json) -> Past:
 
 def past_row(host: Host, known: Past) -> Json:
     """The Session object of a session, loaded here or not."""
-    session = host.sessions.get(known.session_id)
+    session = host.sessions.get(known.session_id) or host.children.get(known.session_id)
     status, attention = ("notLoaded", []) if session is None else (session.status, session.attention)
     return row(known.facts, known.view, status, attention, host.profile)
 
@@ -103,7 +103,7 @@ def page(host: Host, params: Json) -> Json:
 
 def subscribe(host: Host, params: Json) -> Json:
     """`view/subscribe`: what lies between `after` and the head comes before anything new."""
-    session = host.session(params)
+    session = host.asking_session(params)
     after = optional_text(params, "after")
     missed = [] if after is None else past(host, params).suffix(after)
     session.subscribed = True
@@ -114,7 +114,8 @@ def subscribe(host: Host, params: Json) -> Json:
 
 def unsubscribe(host: Host, params: Json) -> Json:
     """`view/unsubscribe`."""
-    session = host.sessions.get(text(params, "sessionId"))
+    session_id = text(params, "sessionId")
+    session = host.sessions.get(session_id) or host.children.get(session_id)
     if session is not None:
         session.subscribed = False
     return {}

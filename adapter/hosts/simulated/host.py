@@ -323,7 +323,7 @@ class Host:
         return handle_sessions.loaded(self, optional_text(params, "sessionId"))
 
     def asking_session(self, params: Json) -> Session:
-        """The same, for what a subagent asks too."""
+        """The same, or the session of a subagent."""
         child = self.children.get(str(params.get("sessionId")))
         return self.session(params) if child is None else child
 

@@ -78,6 +78,9 @@ def _walk(driver: Driver) -> bool:
             if view.user_inputs:
                 questions.reopen(driver, step, next(iter(view.user_inputs)))
             return driver.question is not None
+        if isinstance(step, steps.Delegate):
+            # The session of a subagent is kept nowhere, so what it waited for is gone.
+            return False
         if isinstance(step, steps.Together):
             return _walk_parts(driver, step)
         _pass_over(driver, step)
