@@ -119,7 +119,7 @@ class Conversation:
             client, self._session, self._projection, background, is_stopped, self._prompts.pause
         )
         self._prompts.take_prompt = self._questions.take_prompt
-        notices = Notices(
+        self._notices = notices = Notices(
             style.session_id,
             peer,
             shown=self.terms.client.notices,
@@ -146,6 +146,7 @@ class Conversation:
         self._past = Past(self._session, self._projection, notices, peer, lambda: self._retired)
         self._opened = Opened({})
         self._resumed = False
+        self._warnings: list[tuple[str, str]] = []
         self._retired = False
         self._on_change: dict[type, Callable[[Any], None]] = {
             TurnStarted: self._turn_started,
@@ -183,6 +184,10 @@ class Conversation:
     def started(self, request: Params) -> None:
         """The session was made by this request; for a host that did not store it, it can be made once more."""
         self._attachment.started(request)
+
+    def warn(self, title: str, description: str) -> None:
+        """Something the user has to know: told with the first turn, where every client can show it."""
+        self._warnings.append((title, description))
 
     def row(self) -> Params:
         """The host's row of the session as it was opened, with the name it has now."""
@@ -290,9 +295,12 @@ class Conversation:
             self._projection.show(change)
 
     def _turn_started(self, change: TurnStarted) -> None:
+        warnings, self._warnings = self._warnings, []
         self.steering.turn_started(change)
         self._prompts.turn_started(change)
         self._facts.show(change)
+        for title, description in warnings:
+            self._notices.tell(title, description)
 
     def _tokens_used(self, change: TokenUsageChanged) -> None:
         self._facts.show(change)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adapter.acp import errors
@@ -26,6 +28,20 @@ def session_config(servers: Sequence[McpServer], granted: frozenset[str]) -> dic
     if "sessionMcp" not in granted:
         raise errors.invalid_params("mcpServers", UNSUPPORTED)
     return {"mcpServers": {server.name: _server(server) for server in servers}}
+
+
+def unstartable(servers: Sequence[McpServer], cwd: str, environ: Mapping[str, str]) -> list[str]:
+    """Names of the servers whose command is not there. A host leaves them out without a word, since they are optional.
+    Touches the disk."""
+    return [one.name for one in servers if isinstance(one, StdioServer) and not _is_there(one, cwd, environ)]
+
+
+def _is_there(server: StdioServer, cwd: str, environ: Mapping[str, str]) -> bool:
+    """Whether its command is found as a host finds it: in the session's folder, or on the PATH it is given."""
+    if os.sep in server.command:
+        return os.access(os.path.join(cwd, server.command), os.X_OK)  # noqa: PTH118 (keeps an absolute path as it is)
+    path = next((setting.value for setting in server.env if setting.name == "PATH"), environ.get("PATH", os.defpath))
+    return shutil.which(server.command, path=path) is not None
 
 
 def _server(server: McpServer) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from functools import partial
 from typing import Final
 
 import anyio
+from anyio import to_thread
 
 from adapter.acp import errors
 from adapter.acp.mcp_servers import McpServer
 from adapter.acp.params import FORK, ForkSession, NewSession, StoredSession
+from adapter.acp.text import one_line
 from adapter.acp.trace import TraceContext
 from adapter.acp.workspace import require_roots, same_directory, unusable_directory
 from adapter.bridge.card_style import CardStyle
@@ -19,7 +21,7 @@ from adapter.bridge.conversation import Conversation
 from adapter.bridge.execution_hosts import ExecutionHosts
 from adapter.bridge.host_choice import HostChoice
 from adapter.bridge.launch_profile import USUAL
-from adapter.bridge.mcp import session_config
+from adapter.bridge.mcp import session_config, unstartable
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.roots import Roots
 from adapter.bridge.sessions import Sessions
@@ -77,6 +79,7 @@ class Openings:
                 raise errors.host_error("malformedResult", "The host did not name the session")
             conversation = self._conversation(opened.session_id, asked.cwd, host, sent, Roots(roots))
             conversation.started(sent)
+            await self._check_servers(conversation, asked)
             return await self._enter(conversation, opened)
 
     async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
@@ -114,6 +117,7 @@ class Openings:
             conversation.found(self._hosts.profile_of(host), known)
             async with self._left_again(conversation):
                 _require_folder(opened, asked.cwd)
+                await self._check_servers(conversation, asked)
                 return await self._enter(conversation, opened, replay=replay, anew=known is not None)
 
     async def _unload(self, session_id: str, known: Conversation | None) -> None:
@@ -181,11 +185,19 @@ class Openings:
         self._hosts.settled(copy_id, self._hosts.profile_of(host))
         async with self._left_again(conversation):
             _require_copy(copied, asked)
+            await self._check_servers(conversation, asked)
             if config:
                 await conversation.leave()
             request: Params = {"sessionId": copy_id, "history": "snapshot"} | config
             resumed = Opened.read(await self._opened(host, "session/resume", request, None, uuid7()))
             return await self._enter(conversation, resumed, replay=False)
+
+    async def _check_servers(self, conversation: Conversation, asked: NewSession | StoredSession) -> None:
+        """Let the user know of MCP servers that cannot be started; a session does without them."""
+        if not asked.mcp_servers:
+            return
+        for name in await to_thread.run_sync(unstartable, asked.mcp_servers, asked.cwd, self._choice.environ):
+            conversation.warn(f"The MCP server {one_line(name, 100)} cannot be started", "Its command is not there")
 
     async def _enter(
         self, conversation: Conversation, opened: Opened, *, replay: bool | None = None, anew: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,7 +101,8 @@ def test_what_cannot_be_copied_so_is_refused_and_nothing_is_made(tmp_path: Path,
         code, data = error_of(adapter.refused("session/fork", cut_at(ask, "no-such-turn")))
         assert (code, data["reason"]) == (-32602, "forkBoundaryInvalid")
         assert data["field"] == '_meta["muse/fork"].lastTurnId'
-        for meta in ({}, {"lastTurnId": None}, {"lastTurnId": 1}, {"lastTurnId": ""}, [], "x"):
+        unusable: list[Any] = [{}, {"lastTurnId": None}, {"lastTurnId": 1}, {"lastTurnId": ""}, [], "x"]
+        for meta in unusable:
             code, data = error_of(adapter.refused("session/fork", ask | {"_meta": {"muse/fork": meta}}))
             assert (code, data["reason"]) == (-32602, "invalidParams"), meta
         code, data = error_of(adapter.refused("session/fork", stored(source, elsewhere)))

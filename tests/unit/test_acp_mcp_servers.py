@@ -10,7 +10,7 @@ import pytest
 from adapter.acp import params
 from adapter.acp.capabilities import AgentCapabilities
 from adapter.acp.workspace import require_roots
-from adapter.bridge.mcp import UNSUPPORTED, session_config
+from adapter.bridge.mcp import UNSUPPORTED, session_config, unstartable
 from adapter.wire.envelope import RpcError
 
 OURS = AgentCapabilities(mcp_http=True, additional_directories=True)
@@ -105,6 +105,27 @@ def test_o4_servers_are_not_dropped_for_a_host_that_takes_none() -> None:
     assert caught.value.data["field"] == "mcpServers"
     assert UNSUPPORTED in caught.value.data["details"]
     assert "1.3.0" in caught.value.data["details"]
+
+
+@pytest.mark.acp(49)
+def test_a_command_is_looked_for_as_a_host_does(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "there"
+    program.parent.mkdir()
+    program.touch(0o755)
+    (tmp_path / "bin" / "text").touch(0o644)
+    path = pairs(("PATH", str(program.parent)))
+    commands = {
+        "absolute": (str(program), []),
+        "relative": ("bin/there", []),
+        "by its own PATH": ("there", path),
+        "by nobody's PATH": ("there", []),
+        "no program": (str(tmp_path / "bin" / "text"), []),
+        "gone": (str(tmp_path / "gone"), []),
+    }
+    servers = read(*({"name": name, "command": command, "env": env} for name, (command, env) in commands.items()), HTTP)
+    missing = unstartable(servers.mcp_servers, str(tmp_path), {"PATH": "/usr/bin"})
+    assert missing == ["by nobody's PATH", "no program", "gone"]
+    assert unstartable(read(STDIO | {"command": "there"}).mcp_servers, "/", {"PATH": str(program.parent)}) == []
 
 
 # -- folders
