@@ -72,6 +72,8 @@ class CardBoard:
         self._clock = clock
         self._cards: OrderedDict[str, ShownCard] = OrderedDict()
         self._compactions = Compactions(style.session_id)
+        self._settling: dict[str, ShownCard] = {}
+        """Cards that are held open until what is being read about them is there."""
         self._due: dict[str, float] = {}
         """When which card may be drawn again."""
         self._drawing = False
@@ -161,6 +163,7 @@ class CardBoard:
             members["status"] = "pending"
         if shown.reading and members["status"] in ENDED:
             shown.settled = shown.settled or anyio.Event()
+            self._settling[shown.item_id] = shown
             members["status"] = shown.members.get("status", "in_progress")
         return members
 
@@ -187,6 +190,7 @@ class CardBoard:
         if sent:
             shown.throttle.drawn(self._clock(), sent)
         if ends:
+            self._settling.pop(shown.item_id, None)
             shown.end()
         return None
 
@@ -270,11 +274,18 @@ class CardBoard:
             self._update(shown, drawing=True)
 
     async def settled(self, turn_ids: Collection[str] | None) -> None:
-        """Wait until the calls of these turns, or of all, that have ended are shown so; bounded by what each reading
-        may take."""
-        for shown in list(self._cards.values()):
-            if shown.settled is not None and (turn_ids is None or shown.turn_id in turn_ids):
-                await shown.settled.wait()
+        """Wait until the calls of these turns, or of all, that have ended are shown so; at most `READ_SECONDS`."""
+        with anyio.move_on_after(READ_SECONDS):
+            for shown in list(self._settling.values()):
+                if shown.settled is not None and (turn_ids is None or shown.turn_id in turn_ids):
+                    await shown.settled.wait()
+
+    def settle(self, turn_id: str | None) -> None:
+        """End the cards of this turn, or all, that are only held open by what is being read about them."""
+        for shown in list(self._settling.values()):
+            if turn_id in (shown.turn_id, None):
+                shown.reading = 0
+                self._update(shown)
 
     # -- ends
 
@@ -289,13 +300,10 @@ class CardBoard:
                 goes_on = tasks_go_on and outlives_turn(shown.item)
             else:
                 goes_on = shown.turn_id not in (turn_id, None) or outlives_turn(shown.item)
-            if goes_on:
-                continue
-            if shown.settled is None:
+            if not goes_on and (shown.item.is_open or shown.settled is None):
                 self._end(shown, "failed")
-            elif at_once or turn_id is None:
-                shown.reading = 0
-                self._update(shown)
+        if at_once or turn_id is None:
+            self.settle(turn_id)
 
     def _end(self, shown: ShownCard, status: updates.ToolStatus) -> None:
         """End a card whose item has not."""
@@ -357,6 +365,7 @@ class CardBoard:
         """Tell nothing more: the session is closed, or somebody else shows it now."""
         self._due.clear()
         self._cards.clear()
+        self._settling.clear()
 
     # -- history
 

@@ -63,8 +63,8 @@ class Diff(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """UTF-8 bytes of both texts."""
-        return sum(len(text.encode("utf-8", "replace")) for text in (self.old or "", self.new))
+        """Bytes of both texts on the wire, where a control character takes six."""
+        return sum(len(msgspec.json.encode(text)) - 2 for text in (self.old or "", self.new))
 
 
 def absolute(path: str, workspace: str) -> str:

@@ -104,7 +104,8 @@ class Projection:
 
     def close_turn(self, turn_id: str | None, *, tasks_go_on: bool = False, at_once: bool = False) -> None:
         """End the cards of a turn that did not end with it, except those that go on, and those that name no turn. None
-        means every card there is; `tasks_go_on`: but for those that outlive turns. `at_once`: see `settled`."""
+        means every card there is; `tasks_go_on`: but for those that outlive turns. `at_once`: without waiting for
+        diffs, as `settled` does."""
         if turn_id is not None:
             _keep(self._ended_turns, turn_id)
         self._board.close_turn(turn_id, tasks_go_on=tasks_go_on, at_once=at_once)
@@ -113,6 +114,10 @@ class Projection:
         """Wait until the calls of these turns that have ended are shown so, which waits for their diffs; of all turns,
         if none are named. Takes no longer than a diff may take."""
         await self._board.settled(turn_ids)
+
+    def settle(self, turn_id: str) -> None:
+        """Show the calls of this turn that have ended as they are, without what is being read about them."""
+        self._board.settle(turn_id)
 
     def ask(self, item_id: str, turn_id: str | None, fields: dict[str, Any]) -> None:
         """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`)."""

@@ -63,7 +63,8 @@ class ShownCard:
     @property
     def cost(self) -> int:
         """About how many bytes drawing it takes."""
-        return min(self.printed, CARD_TEXT_BYTES) + OVERHEAD
+        new = min(self.printed, CARD_TEXT_BYTES) if self.terminal is None else self.terminal.waiting
+        return new + OVERHEAD
 
     def terminal_info(self) -> dict[str, Any]:
         """What the client is told of the card's terminal, if it has one."""

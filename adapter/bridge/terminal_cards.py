@@ -31,6 +31,11 @@ class TerminalCard:
         """The `_meta` of the card's `tool_call`."""
         return {"terminal_info": {"terminal_id": self.terminal_id, "cwd": self._cwd}}
 
+    @property
+    def waiting(self) -> int:
+        """How many characters wait."""
+        return sum(map(len, self._waiting))
+
     def append(self, text: str) -> None:
         """The command has printed more."""
         if self._length + len(text) <= MOST_CHARS:

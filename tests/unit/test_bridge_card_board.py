@@ -462,3 +462,29 @@ def test_what_can_be_stopped_is_told_anew_when_it_is_learnt() -> None:
     screen.projection.refresh_tasks()
     [update] = screen.take()
     assert update["toolCallId"] == "i1" and update["_meta"] == {"muse/asyncTasks": {"actions": ["cancel"]}}
+
+
+def test_a_trickle_in_a_terminal_is_not_held_up_by_what_was_printed_before() -> None:
+    screen = Screen(terminals=True)
+    screen.item("i1", **SHELL)
+    screen.delta("i1", "x" * 1_000_000, "output")
+    for number in range(20):
+        screen.take()
+        screen.delta("i1", f"{number}\n", "output")
+        screen.pass_time(INTERVAL)
+        assert printed(screen.take()) == f"{number}\n"
+
+
+@pytest.mark.anyio
+async def test_a_call_that_goes_on_after_its_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.bridge.card_board.READ_SECONDS", READ_SECONDS / 100)
+    screen = Screen()
+    screen.stored = [DIFF]
+    call = {"tool": "edit_file", "args": "{}", "patchRef": PATCH_REF}
+    screen.item("i1", 1, "completed", **call)
+    screen.item("i1", 2, **call)
+    await screen.work()
+    with anyio.fail_after(20):
+        await screen.projection.settled({"t1"})
+    screen.projection.close_turn("t1")
+    assert [status for status in statuses(screen.take()) if status] == ["in_progress", "failed"]
