@@ -13,9 +13,8 @@ UNUSED_NOTIFICATIONS: Final = ("usage/changed", "plugin/changed", "plugin/market
 SESSION_CAPABILITIES: Final[dict[str, Any]] = {
     "requestedCapabilities": ["sessionMcp", "sessionRename"],
     "optOutNotificationMethods": list(UNUSED_NOTIFICATIONS),
-    "userInputDialogs": False,
 }
-"""What a client that runs turns asks for. There is nobody yet to show a host's questions to."""
+"""What a client that runs turns asks for. That it shows a host's questions to the user goes without saying."""
 
 
 class Handshake(msgspec.Struct, frozen=True):
