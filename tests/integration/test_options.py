@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -298,6 +300,41 @@ def test_a_restricted_session_can_be_opened_anew(tmp_path: Path, version: str, m
         assert result["modes"]["currentModeId"] == values(result["configOptions"])["mode"] == "default"
         adapter.prompt(session_id, "and again")
         assert [is_restricted(entry) for entry in witnessed(witness, "turn/start")] == [True, True, False]
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize("version", ["1.2.1", "1.4.13"])
+def test_a_copy_of_a_restricted_session_is_restricted(tmp_path: Path, version: str) -> None:
+    witness = tmp_path / "witness"
+    env = {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse=f"simulated:{version}", env=env) as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        set_mode(adapter, session_id, "readOnly")
+        adapter.prompt(session_id, "hello")
+        copy = adapter.call("session/fork", stored(session_id, tmp_path))
+        assert copy["modes"]["currentModeId"] == values(copy["configOptions"])["mode"] == "readOnly"
+        adapter.prompt(copy["sessionId"], "hello from the copy")
+        set_mode(adapter, copy["sessionId"], "default")
+        adapter.prompt(copy["sessionId"], "and from the other host")
+        adapter.prompt(session_id, "the first is where it was")
+        assert [is_restricted(entry) for entry in witnessed(witness, "turn/start")] == [True, True, False, True]
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize("version", ["1.2.1", "1.4.13"])
+def test_a_restricted_session_stays_so_when_its_host_dies(tmp_path: Path, version: str) -> None:
+    witness = tmp_path / "witness"
+    env = {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse=f"simulated:{version}", env=env) as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        set_mode(adapter, session_id, "readOnly")
+        adapter.prompt(session_id, "hello")
+        os.kill(witnessed(witness, "turn/start")[-1]["pid"], signal.SIGKILL)
+        assert adapter.prompt(session_id, "hello again")["stopReason"] == "end_turn"
+        assert [is_restricted(entry) for entry in witnessed(witness, "turn/start")][-1] is True
+        assert option_updates(adapter, session_id)[-1]["mode"] == "readOnly"
         assert adapter.finish() == 0
 
 
