@@ -52,9 +52,10 @@ class StrayQuestions:
         host.unlisten(session_id)
         log.warning("a session that is not open here asks for something; it is refused")
         session = Session(host, session_id, lambda change: None, self._background)
-        for method, params in events:
-            if method in QUESTIONS:
-                await self._refuse(session, params)
+        # The newest copy of each: most questions are told twice.
+        questions = {_id(params): params for method, params in events if method in QUESTIONS}
+        for params in questions.values():
+            await self._refuse(session, params)
         return None
 
     async def _parent(self, host: Host, session_id: str) -> Conversation | None:
@@ -85,6 +86,10 @@ class StrayQuestions:
                 await session.interrupt(turn_id)
         except (MspError, HostGone) as error:
             log.info("the host did not take a refusal: %s", error)
+
+
+def _id(params: Params) -> str:
+    return f"{params.get('approvalId')} {params.get('userInputId')}"
 
 
 def _keep(events: Events, event: tuple[str, Params]) -> None:

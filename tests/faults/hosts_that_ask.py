@@ -155,3 +155,124 @@ class MovesOnByItself(Asks):
         for approval_id, approval in self.open.items():
             if self.stages[approval_id]:
                 self.move_on(approval, self.stages[approval_id].pop(0))
+
+
+class HasChildren(Asks):
+    """Its subagents ask in sessions of their own, `kid-1` and so on, which no client ever saw; it knows their parent
+    if it `tells` so, and their items name them if it `names` them."""
+
+    names = True
+    tells = True
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        self.parent = session_id
+        for number, call in enumerate(self.calls, 1):
+            kid = f"kid-{number}"
+            named = {"childSessionId": kid} if self.names else {}
+            agent = {"kind": "subagent", "subagentId": f"agent-{number}", "objective": "look around", **named}
+            self.item("started", session_id, turn_id, f"{turn_id}-agent-{number}", **agent)
+            params = self.approval(kid, turn_id, number, {"turnId": f"turn-of-{kid}", **call})
+            self.message(kid, f"turn-of-{kid}", "a subagent talks")
+            self.call("started", params)
+            self.open[params["approvalId"]] = params
+        for params in self.open.values():
+            self.ask(params)
+
+    def on_session_read(self, request: Json) -> None:
+        if not self.tells:
+            return self.refuse(request, "sessionNotFound", "no such session", code=-32020)
+        session_id = request["params"]["sessionId"]
+        self.answer(request, session={"sessionId": session_id, "kind": "subagent", "parentSessionId": self.parent})
+
+    def complete(self, session_id: str, turn_id: str, terminal: str = "completed", **members: Any) -> None:
+        """What ends with the last decision is the turn of the parent."""
+        super().complete(*self.turns[-1], terminal=terminal, **members)
+
+    def on_approval_decide(self, request: Json) -> None:
+        asked = request["params"]
+        approval = self.open.get(asked["approvalId"])
+        if approval is not None and approval["sessionId"] != asked["sessionId"]:
+            return self.refuse(request, "approvalNotFound", "not in this session", code=-32050)
+        return super().on_approval_decide(request)
+
+    def on_subagent_stop(self, request: Json) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted")
+        number = params["subagentId"].removeprefix("agent-")
+        for approval in list(self.open.values()):
+            if approval["sessionId"] == f"kid-{number}":
+                self.settle(approval, "abort", approved=False)
+
+
+class HasALateChild(HasChildren):
+    """Its first turn goes on until it is stopped; the second has subagents that ask."""
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        if len(self.turns) == 1:
+            self.open_shell(session_id, turn_id)
+        else:
+            super().turn(session_id, turn_id)
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted", turnId=params["turnId"])
+        ScriptedHost.complete(self, params["sessionId"], params["turnId"], "cancelled")
+
+
+class AsksBeforeItAnswers(Asks):
+    """Asks for consent before it answers that a session is open."""
+
+    def on_session_start(self, request: Json) -> None:
+        self.sessions += 1
+        session_id = f"ses-{self.sessions}"
+        params = self.approval(session_id, "turn-found", 0, {"approvalId": f"early-{self.sessions}"})
+        self.open[params["approvalId"]] = params
+        self.turns.append((session_id, "turn-found"))
+        self.ask(params)
+        workspace = request["params"]["workspaceRoot"]
+        self.answer(request, session={"sessionId": session_id, "workspaceRoot": workspace}, viewCursor="v:0")
+
+
+class Inquires(ScriptedHost):
+    """Asks the user in each turn, as a request, as a notification or both, and ends the turn when that is settled."""
+
+    via: ClassVar[list[str]] = ["notification", "request"]
+    questions: ClassVar[list[Json]] = [
+        {
+            "id": "name",
+            "header": "Name",
+            "question": "What is it called?",
+            "options": [],
+            "selection": {"mode": "single"},
+        }
+    ]
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        self.item("started", session_id, turn_id, f"{turn_id}-ask", kind="toolCall", tool="request_user_input")
+        params = {
+            "userInputId": f"input-of-{turn_id}",
+            "turnId": turn_id,
+            "itemId": f"{turn_id}-ask",
+            "toolCallId": "call-1",
+            "toolName": "request_user_input",
+            "questions": self.questions,
+        }
+        if "notification" in self.via:
+            self.event("userInput/requested", session_id, **params)
+        if "request" in self.via:
+            ask = {"jsonrpc": "2.0", "id": f"ask-{turn_id}", "method": "userInput/request"}
+            self.send({**ask, "params": {"sessionId": session_id, "viewCursor": f"v:{self.cursor}", **params}})
+
+    def settle(self, request: Json, outcome: str) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted", userInputId=params["userInputId"])
+        session_id, turn_id = self.turns[-1]
+        self.event("userInput/settled", session_id, userInputId=params["userInputId"], outcome=outcome)
+        self.message(session_id, turn_id, outcome)
+        self.complete(session_id, turn_id)
+
+    def on_userInput_answer(self, request: Json) -> None:  # noqa: N802 - spelled as the method is
+        self.settle(request, "answered")
+
+    def on_userInput_cancel(self, request: Json) -> None:  # noqa: N802 - spelled as the method is
+        self.settle(request, "cancelled")

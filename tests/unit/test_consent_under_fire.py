@@ -28,7 +28,14 @@ LASTING: Json = {
     "scope": "localPersistent",
 }
 ABORT: Json = {"choiceId": "abort", "label": "Stop", "decision": "abort", "scope": "once", "acceptsFeedback": True}
-OFFERS = ([ALLOW, ALWAYS, DENY], [ALLOW, ABORT], [LASTING, ALLOW, DENY, ABORT], [ALLOW, LASTING], [DENY], [])
+OFFERS: tuple[list[Json], ...] = (
+    [ALLOW, ALWAYS, DENY],
+    [ALLOW, ABORT],
+    [LASTING, ALLOW, DENY, ABORT],
+    [ALLOW, LASTING],
+    [DENY],
+    [],
+)
 GARBAGE: list[Any] = [
     {},
     {"outcome": {"outcome": "selected", "optionId": "everything"}},
