@@ -177,7 +177,7 @@ def test_k_every_byte_of_a_stream_arrives_in_order(tmp_path: Path, version: str)
 # -- content
 
 
-@pytest.mark.acp(60)
+@pytest.mark.acp(60, 61, 62)
 @each_version
 def test_o5_what_is_announced_arrives_and_the_rest_is_refused_by_its_place(tmp_path: Path, version: str) -> None:
     with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
@@ -198,17 +198,15 @@ def test_o5_what_is_announced_arrives_and_the_rest_is_refused_by_its_place(tmp_p
         seen = adapter.text(session_id)
         assert seen.count(f"image image/png {len(PNG)} bytes") == 2, seen
         assert prompt(adapter, session_id, picture)["result"] == END_TURN
-        for index, bad in enumerate(
-            (
-                {"type": "audio", "mimeType": "audio/wav", "data": data},
-                {"type": "hologram"},
-                {"type": "image", "mimeType": "image/tiff", "data": data},
-                {"type": "image", "mimeType": "image/png", "data": "not base64!"},
-                {"type": "resource", "resource": {"uri": "u", "mimeType": "video/mp4", "blob": data}},
-            )
-        ):
-            blocks: list[Json] = [text("x")] * index + [bad]
-            error = prompt(adapter, session_id, *blocks)["error"]
+        refused: list[Json] = [
+            {"type": "audio", "mimeType": "audio/wav", "data": data},
+            {"type": "hologram"},
+            {"type": "image", "mimeType": "image/tiff", "data": data},
+            {"type": "image", "mimeType": "image/png", "data": "not base64!"},
+            {"type": "resource", "resource": {"uri": "u", "mimeType": "video/mp4", "blob": data}},
+        ]
+        for index, block in enumerate(refused):
+            error = prompt(adapter, session_id, *[text("x")] * index, block)["error"]
             assert error["code"] == -32602 and error["data"]["field"].startswith(f"prompt[{index}]"), error
         assert prompt(adapter, session_id)["result"] == END_TURN
         assert adapter.finish() == 0
