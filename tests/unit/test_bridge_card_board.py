@@ -480,7 +480,7 @@ async def test_a_call_that_goes_on_after_its_end_holds_nobody_up(monkeypatch: py
     monkeypatch.setattr("adapter.bridge.card_board.READ_SECONDS", READ_SECONDS / 100)
     screen = Screen()
     screen.stored = [DIFF]
-    call = {"tool": "edit_file", "args": "{}", "patchRef": PATCH_REF}
+    call: Json = {"tool": "edit_file", "args": "{}", "patchRef": PATCH_REF}
     screen.item("i1", 1, "completed", **call)
     screen.item("i1", 2, **call)
     await screen.work()
