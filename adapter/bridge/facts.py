@@ -41,6 +41,7 @@ class Facts:
         self._plan: Params | None = None
         """What the client was told last; None for nothing yet."""
         self._used: Params | None = None
+        self._model: Any = None
         self._sandbox_told = False
         self._show: dict[type, Callable[[Any], None]] = {
             TodoListChanged: lambda change: self._show_plan(),
@@ -97,7 +98,9 @@ class Facts:
             if title != self._title:
                 self._entitle(title, datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
         elif change.name == "model":
-            self._usage.forget_size()
+            before, self._model = self._model, params.get("modelId")
+            if before != self._model:
+                self._usage.forget_size()
         elif change.name == "modelRouteUnserved":
             self._notices.tell(
                 f"The model {_word(params, 'modelId')} is not served by the present login", "Choose another"

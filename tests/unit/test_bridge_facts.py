@@ -92,6 +92,9 @@ async def test_usage_is_told_when_it_is_known_and_has_changed() -> None:
         assert third["cost"] == {"amount": 0.5, "currency": "USD"}
         it.event("session/modelChanged", modelId="other")
         assert it.event("session/contextUsage", usedTokens=6) == [], "how much the other model holds is not known"
+        assert it.event("session/contextUsage", usedTokens=6, windowTokens=60)[0]["size"] == 60
+        it.event("session/modelChanged", modelId="other", source="policy")
+        assert it.event("session/contextUsage", usedTokens=7)[0]["size"] == 60, "it is the same model"
 
 
 @pytest.mark.acp(88)
