@@ -21,6 +21,7 @@ HELLO: Final = [item("started", text=""), delta("hello"), item("completed", text
 # -- H: order, stop reason, failure
 
 
+@pytest.mark.acp(63)
 def test_h1_every_update_comes_before_the_answer(tmp_path: Path) -> None:
     words = [f"{number} " for number in range(200)]
     script = [
@@ -37,6 +38,7 @@ def test_h1_every_update_comes_before_the_answer(tmp_path: Path) -> None:
         assert case.adapter.frames[-1]["id"] == prompt
 
 
+@pytest.mark.acp(66)
 def test_h3_a_failed_turn_is_an_error_with_the_text_of_the_host(tmp_path: Path) -> None:
     failure = {"kind": "modelError", "message": "demo quota used up", "retryable": False}
     script = [item("started", text=""), delta("one "), delta("two"), ended("failed", error=failure)]
@@ -264,6 +266,7 @@ def test_k4_a_late_empty_start_changes_nothing(tmp_path: Path) -> None:
         assert case.text() == "abcdef"
 
 
+@pytest.mark.acp(69)
 def test_k5_each_answer_has_an_id_of_its_own(tmp_path: Path) -> None:
     script = [
         *(item("started", text=""), delta("one"), pause(0.02), delta(" more"), item("completed", text="one more")),

@@ -35,6 +35,7 @@ from tests.scripted_hosts import place
 # -- G1
 
 
+@pytest.mark.acp(75)
 @pytest.mark.parametrize("events_first", [False, True], ids=["ack first", "events first"])
 @pytest.mark.parametrize("delay", ["one write", "before the ack"])
 @both_ways
@@ -57,6 +58,7 @@ def test_g1_cancel_right_after_the_prompt(tmp_path: Path, events_first: bool, de
         end(adapter)
 
 
+@pytest.mark.acp(76)
 def test_g1_a_second_cancel_and_one_too_late_do_nothing(tmp_path: Path) -> None:
     host = place(tmp_path / "host", SlowToAcknowledge)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -104,6 +106,7 @@ def test_g2_late_completion_does_not_answer_the_next_prompt(tmp_path: Path, wait
 ABORT: Json = {"kind": "aborted", "message": "the run was aborted", "retryable": False}
 
 
+@pytest.mark.acp(72)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -132,6 +135,7 @@ def test_g3_whatever_a_cancelled_turn_came_to(tmp_path: Path, settings: dict[str
         end(adapter)
 
 
+@pytest.mark.acp(76)
 def test_g3_a_cancel_after_the_end_changes_nothing(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()
@@ -162,6 +166,7 @@ def test_g4_cancel_does_not_wait_for_the_turn(tmp_path: Path, prompt: str, cance
         end(adapter)
 
 
+@pytest.mark.acp(77, 78)
 def test_g4_a_cancel_sent_as_a_request_or_for_nothing_harms_nobody(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Busy)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -182,6 +187,7 @@ def test_g4_a_cancel_sent_as_a_request_or_for_nothing_harms_nobody(tmp_path: Pat
         end(adapter)
 
 
+@pytest.mark.acp(68)
 def test_g4_other_sessions_go_on(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()
@@ -240,6 +246,7 @@ def test_g5_a_stopped_turn_asks_for_nothing(tmp_path: Path) -> None:
         end(adapter)
 
 
+@pytest.mark.acp(74)
 @pytest.mark.parametrize("asks", [False, True], ids=["tool", "dialog"])
 def test_g6_another_session_after_a_wedged_one(tmp_path: Path, asks: bool) -> None:
     host = place(tmp_path / "host", IgnoresInterrupts, asks=asks)
@@ -269,6 +276,7 @@ def card_status(frame: Json) -> str:
 # -- G7
 
 
+@pytest.mark.acp(78)
 def test_g7_taking_back_a_request_stops_that_prompt_alone(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Busy)
     with running_adapter(tmp_path, muse=host.muse) as adapter:

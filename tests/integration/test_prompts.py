@@ -59,6 +59,33 @@ def test_m1_prompts_at_once_are_queued_and_each_answered_by_its_own_turn(tmp_pat
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(63, 81)
+def test_h1_over_a_thousand_turns_everything_comes_before_the_answer(tmp_path: Path) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        for batch in range(0, 1000, 50):
+            with adapter.one_write():
+                prompts = [adapter.begin_prompt(session_id, f"shell {1000 + batch + at}") for at in range(50)]
+            for number in prompts:
+                assert adapter.response(number)["result"] == END_TURN
+        told = spoken(adapter, session_id)
+        words = [f"The command wrote {1000 + at} bytes ✓" for at in range(1000)]
+        assert told[::2] == words and all(isinstance(answer, dict) for answer in told[1::2])
+        cards: dict[str, str] = {}
+        for frame in adapter.frames:
+            update = frame.get("params", {}).get("update", {})
+            if update.get("sessionUpdate") == "tool_call":
+                assert update["toolCallId"] not in cards
+            if "status" in update:
+                assert cards.get(update["toolCallId"]) not in ("completed", "failed")
+                cards[update["toolCallId"]] = update["status"]
+            if "stopReason" in frame.get("result", {}):
+                assert set(cards.values()) == {"completed"}
+        assert len(cards) == 1000
+        assert adapter.finish() == 0
+
+
 @pytest.mark.acp(67)
 def test_m1_three_more_while_one_runs(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:

@@ -93,6 +93,7 @@ def test_embedded_text_is_accepted_unasked() -> None:
     assert blocks(block, accepted=NONE) == (EmbeddedText("file:///a", "unsaved"),)
 
 
+@pytest.mark.acp(61)
 @pytest.mark.parametrize(
     ("block", "field"),
     [
@@ -122,6 +123,7 @@ def test_a_bad_block_is_named(block: Any, field: str) -> None:
     assert refused_field(HELLO, block) == field
 
 
+@pytest.mark.acp(62)
 @pytest.mark.parametrize("data", ["iVBORw=", "iVB ORw==", "!!!!", "iVBORw==\n", "äöü", "iVBORw-_"])
 def test_base64_that_does_not_decode_is_refused(data: str) -> None:
     assert refused_field({"type": "image", "data": data, "mimeType": "image/png"}) == "prompt[0].data"
@@ -144,6 +146,7 @@ def test_o5_what_is_no_picture_is_refused(data: str) -> None:
     assert refused_field({"type": "image", "data": data, "mimeType": "image/png"}) == "prompt[0].data"
 
 
+@pytest.mark.acp(62)
 @pytest.mark.parametrize("kind", ["image/svg+xml", "image/tiff", "image/", "png", "video/mp4"])
 def test_o5_pictures_that_models_do_not_look_at_are_refused(kind: str) -> None:
     assert refused_field({"type": "image", "data": PNG, "mimeType": kind}) == "prompt[0].mimeType"
