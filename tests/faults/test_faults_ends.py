@@ -54,6 +54,7 @@ def test_e1_closed_stdout_ends_the_prompt(tmp_path: Path, at: str) -> None:
 # -- E2
 
 
+@pytest.mark.acp(66)
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM], ids=lambda value: value.name)
 @pytest.mark.parametrize("asks", [False, True], ids=["tool", "dialog"])
 def test_e2_killed_in_a_turn(tmp_path: Path, signum: signal.Signals, asks: bool) -> None:
@@ -168,6 +169,7 @@ def test_e3_exit_names_the_code_and_the_last_words(
         assert b"demo-secret-123" not in adapter.stderr
 
 
+@pytest.mark.acp(66)
 def test_e3_exit_in_a_turn(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Exits, at="turn/start")
     with running_adapter(tmp_path, muse=host.muse) as adapter:
@@ -221,7 +223,7 @@ def test_e4_host_no_longer_reads(tmp_path: Path) -> None:
 # -- E7
 
 
-@pytest.mark.acp(21)
+@pytest.mark.acp(21, 74)
 def test_e7_turn_is_interrupted_before_the_host_is_stopped(tmp_path: Path) -> None:
     host = place(tmp_path / "host", Works)
     with running_adapter(tmp_path, muse=host.muse) as adapter:

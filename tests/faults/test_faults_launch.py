@@ -124,6 +124,7 @@ def test_n2_what_was_asked_for_is_not_there(tmp_path: Path, spec: str) -> None:
 # -- N3, N4
 
 
+@pytest.mark.acp(42)
 def test_n3_folder_that_cannot_be_used(tmp_path: Path) -> None:
     file, link, loop = tmp_path / "file", tmp_path / "link", tmp_path / "loop"
     file.touch()
@@ -152,6 +153,7 @@ def test_n3_folder_that_cannot_be_used(tmp_path: Path) -> None:
         end(adapter, host)
 
 
+@pytest.mark.acp(43)
 def test_n3_the_folder_of_the_adapter_itself_is_gone(tmp_path: Path) -> None:
     host = place(tmp_path / "host", ScriptedHost)
     home = tmp_path / "home"
@@ -163,6 +165,7 @@ def test_n3_the_folder_of_the_adapter_itself_is_gone(tmp_path: Path) -> None:
         end(adapter, host)
 
 
+@pytest.mark.acp(42)
 def test_n4_relative_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "orchard").mkdir()
     host = place(tmp_path / "host", ScriptedHost)

@@ -24,6 +24,7 @@ each_way = pytest.mark.parametrize("method", ["session/load", "session/resume"])
 # -- load
 
 
+@pytest.mark.acp(51)
 @each_version
 def test_l1_loading_shows_the_whole_conversation_in_order_and_then_answers(tmp_path: Path, version: str) -> None:
     session_id, live = a_session(tmp_path, *PROMPTS, version=version)
@@ -42,6 +43,7 @@ def test_l1_loading_shows_the_whole_conversation_in_order_and_then_answers(tmp_p
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(52)
 @each_version
 @each_way
 def test_l2_an_id_nobody_knows_is_not_found(tmp_path: Path, version: str, method: str) -> None:
@@ -145,6 +147,7 @@ def test_a_history_that_does_not_go_on_ends_and_only_who_reads_output_is_told(tm
 # -- load of what is open
 
 
+@pytest.mark.acp(53)
 def test_f3_loading_again_and_again_leaves_nothing_behind(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()
@@ -198,6 +201,7 @@ def test_what_goes_on_in_the_background_goes_on_when_its_session_is_loaded_again
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(53)
 @each_way
 def test_a_session_with_a_running_prompt_is_not_opened_anew(tmp_path: Path, method: str) -> None:
     with running_adapter(tmp_path) as adapter:
@@ -217,6 +221,7 @@ def test_a_session_with_a_running_prompt_is_not_opened_anew(tmp_path: Path, meth
 SLOW_PAGE = {"at": "view/page", "do": "slow", "seconds": 1.5, "flag": None}
 
 
+@pytest.mark.acp(53)
 def test_nothing_else_is_done_with_a_session_that_is_being_loaded(tmp_path: Path) -> None:
     session_id, _ = a_session(tmp_path, "hello")
     with reading(tmp_path, faults=[SLOW_PAGE]) as client:

@@ -19,6 +19,7 @@ each_way = pytest.mark.parametrize("method", ["session/load", "session/resume"])
 # -- resume
 
 
+@pytest.mark.acp(54)
 @each_version
 def test_l1_resuming_shows_nothing_and_goes_on(tmp_path: Path, version: str) -> None:
     session_id, _ = a_session(tmp_path, *PROMPTS, version=version)
@@ -81,6 +82,7 @@ def test_nothing_is_restored_of_a_session_that_was_closed_meanwhile(tmp_path: Pa
 # -- close
 
 
+@pytest.mark.acp(56, 58)
 @each_version
 def test_closing_stops_the_prompt_answers_it_and_then_itself(tmp_path: Path, version: str) -> None:
     with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
@@ -131,6 +133,7 @@ def test_a_session_is_not_opened_before_it_is_closed(tmp_path: Path, method: str
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(56)
 def test_closing_ends_what_runs_in_the_background(tmp_path: Path) -> None:
     with running_adapter(tmp_path, muse=LEAVES) as adapter:
         adapter.initialize()
@@ -154,6 +157,7 @@ def test_a_closed_session_shows_nothing_more(tmp_path: Path) -> None:
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(56)
 def test_sessions_that_are_opened_and_closed_leave_nothing_behind(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()

@@ -51,6 +51,7 @@ def test_o2_a_missing_version_is_refused() -> None:
     assert refused(lambda: params.read_initialize({}))["details"] == "protocolVersion: is required"
 
 
+@pytest.mark.acp(42)
 @pytest.mark.parametrize("cwd", [".", "orchard", "", "~", "~/orchard", "./x", "/srv\0x", None, 1, ["/srv"]])
 def test_n4_only_an_absolute_cwd_is_accepted(cwd: Any) -> None:
     asked = {"sessionId": "ses-alder", "cwd": cwd, "mcpServers": []}
