@@ -109,6 +109,7 @@ def test_a_login_can_be_needed_to_open_a_session(tmp_path: Path) -> None:
 
 
 def test_a_login_that_expires_is_gone_until_the_next_one(tmp_path: Path) -> None:
+    muse(tmp_path, "login")
     with sim_host(tmp_path) as host:
         host.handshake()
         session = host.start()

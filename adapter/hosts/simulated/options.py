@@ -48,6 +48,8 @@ _SWITCHES: Final = {
     "--no-session-log": "no_session_log",
 }
 _VALUES: Final = {"--provider": "provider", "--model": "model", "--sandbox-network": "sandbox_network"}
+SERVE_FLAGS: Final = frozenset({*_SWITCHES, *_VALUES})
+"""What `serve` takes, in every version."""
 _COMMANDS: Final = ("serve", "login", "logout")
 _GLOBAL_VALUES: Final = {"--profile": "profile", "--data-dir": "data_dir", "--faults": "faults"}
 
