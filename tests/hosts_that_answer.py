@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tests.scripted_hosts import Json, ScriptedHost
@@ -64,3 +65,27 @@ class Answers(ScriptedHost):
         for method in self.asks:
             self.send({"jsonrpc": "2.0", "id": method, "method": method, "params": {"sessionId": "ses-1"}})
         self.answer(request)
+
+
+class Concludes(ScriptedHost):
+    """Acknowledges `session/leave` and concludes it, `early` before the ack; with `forgets` never, with `dies` it ends
+    instead. Somebody else's conclusion always comes first."""
+
+    early = False
+    forgets = False
+    dies = False
+
+    def on_session_leave(self, request: Json) -> None:
+        command_id = request["params"]["commandId"]
+        self.conclude("somebody-else's", "failed")
+        if self.early:
+            self.conclude(command_id, "released")
+        self.answer(request, commandId=command_id, status="accepted")
+        if self.dies:
+            os._exit(9)
+        if not self.early and not self.forgets:
+            self.conclude(command_id, "released")
+
+    def conclude(self, command_id: str, outcome: str) -> None:
+        params = {"sessionId": "ses-1", "commandId": command_id, "outcome": outcome}
+        self.send({"jsonrpc": "2.0", "method": "session/leaveCompleted", "params": params})

@@ -128,7 +128,8 @@ class Lodged:
         self.here, self.house = here, house
         self.gone: list[HostGone] = []
         self.session = Session(cast(Host, here), "ses-1", lambda change: None, background)
-        hosts, config = cast(ExecutionHosts, house), {"config": {"mcpServers": {}}}
+        hosts = cast(ExecutionHosts, house)
+        config: Json = {"config": {"mcpServers": {}}}
         self.attachment = Attachment(self.session, hosts, background, config, self.session.receive, self.gone.append)
         self.attachment.listen()
 

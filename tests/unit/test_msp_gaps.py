@@ -72,6 +72,30 @@ def test_live_events_are_held_and_handed_out_in_order() -> None:
     assert not recovery.hold("item/delta", {"n": 3})
 
 
+def test_reading_anew_begins_at_the_beginning_and_holds_what_arrives() -> None:
+    recovery = GapRecovery(page_limit=2)
+    recovery.restart()
+    assert asked(recovery) == PageRequest(None, None, 2)
+    assert recovery.hold("item/started", {"n": 1})
+    first = recovery.accept(page("1", "2", following="2"))
+    assert (cursors(first), first.after, first.done) == (["1", "2"], None, False)
+    assert asked(recovery).cursor == "2"
+    last = recovery.accept(page("3"))
+    assert (cursors(last), last.live, last.done) == (["3"], [("item/started", {"n": 1})], True)
+    assert last.reconcile_approvals and last.incomplete is None
+
+
+def test_reading_anew_takes_the_place_of_a_fill() -> None:
+    recovery = opened()
+    asked(recovery)
+    recovery.hold("item/started", {"n": 1})
+    recovery.restart()
+    assert recovery.accept(page("7", "9")) == FillStep(), "the page that was on its way is not that of the beginning"
+    assert asked(recovery) == PageRequest(None, None, 2)
+    step = recovery.accept(page("1", "9", "10"))
+    assert (cursors(step), step.live, step.done) == (["1", "9", "10"], [("item/started", {"n": 1})], True)
+
+
 def test_a_second_hole_keeps_the_first_after_and_moves_the_end() -> None:
     recovery = opened("6", "8")
     recovery.open("10", "12")
