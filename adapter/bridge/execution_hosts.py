@@ -19,6 +19,7 @@ from adapter.bridge.host_choice import HostChoice, remembered_abilities, resolve
 from adapter.bridge.host_slot import HostSlot, Tenant
 from adapter.bridge.launch_profile import USUAL, LaunchProfile
 from adapter.bridge.login import Login
+from adapter.hosts.select import stand_in_flags
 from adapter.msp.abilities import ASKED, Abilities
 from adapter.msp.errors import HostClosed, HostGone
 from adapter.msp.host import Host, HostStartError
@@ -228,6 +229,8 @@ class ExecutionHosts:
 
     async def _serve_flags(self) -> frozenset[str]:
         async with self._asking_flags:
+            if not self._flags and self._choice.muse:
+                self._flags = stand_in_flags(self._choice.muse)
             if not self._flags:
                 muse = resolve_muse(self._choice)
                 identity = identify(muse, self._choice.environ) if self._cache is not None else None

@@ -58,3 +58,12 @@ def stand_in_abilities(spec: str) -> Abilities | None:
         workspace_roots="workspaceRoots" not in simulated.withheld.get("start", ()),
         list_filter="appliedFilter" not in simulated.withheld.get("session/list", ()),
     )
+
+
+def stand_in_flags(spec: str) -> frozenset[str] | None:
+    """What `serve` of a stand-in can be started with, without asking it; None if that cannot be told."""
+    if spec.partition(":")[0] != "simulated":
+        return None
+    from adapter.hosts.simulated.options import SERVE_FLAGS
+
+    return SERVE_FLAGS
