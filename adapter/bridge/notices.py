@@ -29,10 +29,11 @@ class Notices:
     def tell(self, title: str, description: str | None = None, severity: updates.Severity = "warning") -> None:
         """Say it once. `title` is a sentence, `description` what stands behind it."""
         description = one_line(description, MAX_DESCRIPTION) if description else None
-        log.info("%s%s", title, f": {description}" if description else "")
+        text = f"{title}: {description}" if description else title
         if self._shown:
             self._peer.notify(updates.METHOD, updates.notice(self._session_id, severity, title, description))
         elif self._in_turn():
-            text = f"{title}: {description}" if description else title
             # A message of its own: it must not run into the model's thoughts.
             self._peer.notify_mergeable(updates.TextChunk(self._session_id, "agent_thought_chunk", text, uuid7()))
+        else:
+            log.warning("%s", text)

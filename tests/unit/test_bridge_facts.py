@@ -164,9 +164,10 @@ async def test_a_retry_is_a_notice_where_the_client_shows_them(method: str) -> N
 
 
 @pytest.mark.acp(89)
-async def test_a_retry_is_a_thought_of_its_own_elsewhere_and_only_in_a_turn() -> None:
+async def test_a_retry_is_a_thought_of_its_own_elsewhere_and_only_in_a_turn(caplog: pytest.LogCaptureFixture) -> None:
     async with shown(notices=False) as it:
         assert it.event("turn/retryScheduled", **RETRY) == []
+        assert "Muse asks the model again" in caplog.text and "s3cret" not in caplog.text
         it.in_turn = True
         (first,), (second,) = it.event("turn/retryScheduled", **RETRY), it.event("turn/retryScheduled", **RETRY)
         assert first["sessionUpdate"] == "agent_thought_chunk"
