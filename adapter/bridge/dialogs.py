@@ -216,30 +216,35 @@ class Dialogs:
         asked.deciding = True
         try:
             ack = await self._session.decide(approval_id, requirement, decision.choice_id, decision.feedback)
-        except MspError as error:
+        except (MspError, HostGone) as error:
             asked.deciding = False
-            await self._not_taken(asked, decision, error, again=again)
-        except HostGone as error:
-            log.warning("a decision did not reach the host: %s", error)
-        else:
-            asked.deciding = False
-            asked.decided = ack.get("terminal") is True
-            if asked.following is not None:
-                self.ask(asked.following)
+            if self._session.host.gone is not None:
+                return log.warning("a decision did not reach the host: %s", error)
+            return await self._not_taken(asked, decision, error, again=again)
+        asked.deciding = False
+        asked.decided = ack.get("terminal") is True
+        if asked.following is not None:
+            self.ask(asked.following)
+        return None
 
-    async def _not_taken(self, asked: _Asked, decision: _Decision, error: MspError, *, again: bool) -> None:
-        """The host refused a decision. Consent was for the question as it was put: another one is a new question."""
-        asked.decided = error.kind in _SETTLED_KINDS
+    async def _not_taken(self, asked: _Asked, decision: _Decision, error: MspError | HostGone, *, again: bool) -> None:
+        """The host refused a decision, or did not answer. Consent was for the question as it was put: another one is a
+        new question."""
+        kind = error.kind if isinstance(error, MspError) else None
+        asked.decided = kind in _SETTLED_KINDS
         await self._session.reconcile()
         current = self._session.fold.open_approvals.get(asked.params["approvalId"])
         if current is None or asked.decided:
             return
         if not permission.same(current, asked.params):
             self.ask(current)
-        elif not again and (error.kind not in _MOVED_ON_KINDS or decision.feedback is not None):
-            # Some hosts report a failure although the decision was taken (`peers.md §9.2`); this one still asks. Words
-            # it does not take are no reason to lose the decision.
-            await self._decide(asked, _Decision(decision.choice_id), again=True)
+            return
+        # Some hosts report a failure although the decision was taken (`peers.md §9.2`); this one still asks. Words it
+        # does not take are no reason to lose the decision.
+        worth_it = not again and (kind not in _MOVED_ON_KINDS or decision.feedback is not None)
+        repeated = self._refusal(asked.params) if self._is_refused(asked) else _Decision(decision.choice_id)
+        if worth_it and repeated is not None:
+            await self._decide(asked, repeated, again=True)
         else:
             log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
             self._stop(asked.params)

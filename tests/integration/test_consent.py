@@ -97,6 +97,15 @@ def test_i1_each_part_of_a_command_is_asked(tmp_path: Path, version: str) -> Non
 
 
 @every_version
+def test_i1_a_question_that_was_lost_on_the_way_is_asked(tmp_path: Path, version: str) -> None:
+    with session(tmp_path, version) as (adapter, session_id):
+        adapter.answer = lambda request: permission("allow_once")
+        assert adapter.prompt(session_id, "approve lost") == END_TURN
+        assert len(asked(adapter)) == 1
+        assert "It is done" in adapter.text(session_id)
+
+
+@every_version
 @pytest.mark.acp(90)
 def test_a_change_of_a_file_is_shown_before_it_is_made(tmp_path: Path, version: str) -> None:
     (tmp_path / "notes.txt").write_text("one\ntwo\n")

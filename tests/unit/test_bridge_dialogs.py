@@ -8,7 +8,7 @@ import pytest
 
 from adapter.bridge import client_questions, dialogs
 from adapter.bridge.client_questions import CANNOT_ASK
-from adapter.msp.errors import MspError
+from adapter.msp.errors import MspError, RequestTimeout
 from adapter.wire.envelope import RpcError
 from tests.consenting import ALLOW, ALWAYS, CHOICES, DENY, Consenting, Json, consenting, selected, settled
 from tests.wired import until
@@ -134,6 +134,39 @@ async def test_a_decision_that_failed_at_the_host_is_looked_after(again: str, as
         await settled()
         assert decided(talk) == [("a", 0, "yes")] * (2 if again == "the same" else 1)
         assert talk.host.sent("turn/interrupt") == []
+
+
+async def test_a_decision_the_host_is_silent_about_is_looked_after() -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        params = talk.approval(turn)
+        talk.host.refusals["approval/decide"] = [RequestTimeout("approval/decide", 30.0)]
+        talk.host.pending = {"approvals": [params | {"sessionId": "ses-1"} | stage(1)], "userInputs": []}
+        talk.host.tell("approval/request", params)
+        (await talk.dialog()).answer(selected("yes"))
+        (await talk.dialog(2)).answer(selected("no"))
+        await until(lambda: len(decided(talk)) == 2)
+        assert decided(talk) == [("a", 0, "yes"), ("a", 1, "no")]
+
+
+async def test_a_decision_is_not_repeated_after_a_stop() -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        params = talk.approval(turn)
+        talk.host.pending = {"approvals": [params | {"sessionId": "ses-1"}], "userInputs": []}
+
+        def fail(decision: Json) -> Json:
+            talk.host.decide = None
+            talk.conversation.cancel()
+            raise MspError(-32603, "internal", "unflushed records")
+
+        talk.host.decide = fail
+        talk.host.tell("approval/request", params)
+        (await talk.dialog()).answer(selected("yes"))
+        await until(lambda: len(decided(talk)) == 2)
+        assert decided(talk) == [("a", 0, "yes"), ("a", 0, "no")]
+        talk.complete(turn, "cancelled")
+        assert await talk.answer() == CANCELLED
 
 
 async def test_a_host_that_never_takes_what_it_offers_has_its_turn_stopped() -> None:
