@@ -25,6 +25,10 @@ FIRST = {
 }
 
 
+def faulty(*faults: Json) -> dict[str, str]:
+    return {"MUSE_SIMULATED_FAULTS": json.dumps(faults)}
+
+
 def witnessed(path: Path, method: str) -> list[Json]:
     """The hosts that were asked this, in order."""
     lines = path.read_text().splitlines() if path.exists() else []
@@ -361,6 +365,23 @@ def test_everything_is_allowed_only_after_the_start_option(tmp_path: Path) -> No
         assert adapter.finish() == 0
 
 
+@pytest.mark.parametrize("version", ["1.2.1", "1.4.13"])
+def test_a_restricted_host_that_does_not_start_costs_a_prompt_and_no_session(tmp_path: Path, version: str) -> None:
+    witness = tmp_path / "witness"
+    fault = {"at": "spawn", "do": "exit", "code": 1, "flag": "--disable-shell", "times": None}
+    env = faulty(fault) | {"MUSE_SIMULATED_WITNESS": str(witness)}
+    with running_adapter(tmp_path, muse=f"simulated:{version}", env=env) as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        set_mode(adapter, session_id, "readOnly")
+        error = adapter.response(adapter.begin_prompt(session_id, "hello"))["error"]
+        assert error["data"]["reason"] == "hostStartFailed"
+        assert witnessed(witness, "turn/start") == [], "it never runs where it may write"
+        set_mode(adapter, session_id, "default")
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
 # -- stored sessions
 
 
@@ -385,10 +406,6 @@ def test_l12_a_stored_session_shows_what_is_in_force(tmp_path: Path, version: st
         if version != "1.1.1":
             assert option_updates(adapter, session_id) == []
         assert adapter.finish() == 0
-
-
-def faulty(*faults: Json) -> dict[str, str]:
-    return {"MUSE_SIMULATED_FAULTS": json.dumps(faults)}
 
 
 @pytest.mark.parametrize(
