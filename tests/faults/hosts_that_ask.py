@@ -276,3 +276,14 @@ class Inquires(ScriptedHost):
 
     def on_userInput_cancel(self, request: Json) -> None:  # noqa: N802 - spelled as the method is
         self.settle(request, "cancelled")
+
+
+class InquiresAgain(Inquires):
+    """Has a turn that runs and a question that is open whenever a session is resumed."""
+
+    def on_session_resume(self, request: Json) -> None:
+        session_id = request["params"]["sessionId"]
+        self.answer(request, session={"sessionId": session_id, "status": "running"}, viewCursor="v:0")
+        self.turns.append((session_id, "turn-found"))
+        self.event("turn/started", session_id, turnId="turn-found", commandId="another")
+        self.turn(session_id, "turn-found")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapter_process import Json, permission, running_adapter
-from tests.faults.hosts_that_ask import Asks, AsksBeforeItAnswers, HasALateChild, HasChildren, Inquires
+from tests.faults.hosts_that_ask import Asks, AsksBeforeItAnswers, HasALateChild, HasChildren, Inquires, InquiresAgain
 from tests.faults.test_faults_adapter_consent import CANCELLED, CANCELS, END_TURN, dialogs, next_dialog, reply
 from tests.faults.with_host import Opened, opened, serves_on
 from tests.scripted_hosts import place
@@ -193,3 +193,27 @@ def test_m4_a_question_before_the_session_is_there_is_put_when_it_is(tmp_path: P
         reply(case, asked, permission("yes"))
         case.adapter.wait_for_update(lambda update: update.get("status") == "completed")
         assert decisions(case) == [("ses-1", "yes")]
+
+
+# -- questions that were open before the session was
+
+
+@pytest.mark.acp(94)
+@pytest.mark.parametrize("forms", [True, False], ids=["forms", "text"])
+def test_i8_a_question_found_open_is_put_and_answered(tmp_path: Path, forms: bool) -> None:
+    placed = place(tmp_path / "host", InquiresAgain)
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize(clientCapabilities=FORMS if forms else {})
+        adapter.answer = lambda request: {"result": {"action": "accept", "content": {"name": "orchard"}}}
+        params = {"sessionId": "ses-before", "cwd": str(tmp_path), "mcpServers": []}
+        resumed = adapter.response(adapter.begin("session/resume", params))
+        assert "result" in resumed, resumed
+        if not forms:
+            adapter.wait_for_update(lambda update: "What is it called?" in str(update))
+            assert adapter.prompt("ses-before", "orchard") == END_TURN
+        adapter.wait_for_update(lambda update: "answered" in str(update))
+        [told] = placed.received("userInput/answer")
+        assert told["params"]["answers"] == [{"questionId": "name", "freeText": "orchard"}]
+        after = adapter.frames[adapter.frames.index(resumed) :]
+        assert "What is it called?" in str(after), "nothing before the answer"
+        serves_on(adapter, tmp_path)
