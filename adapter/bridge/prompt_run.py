@@ -35,7 +35,9 @@ class PromptRun:
         self.in_line = anyio.CancelScope()
         """Around the wait for its turn in line and for a host; cancelling it means that nothing is sent."""
         self.admitted = anyio.Event()
-        """The host has taken it in, or need not any more: the next one may be sent."""
+        """The host has taken it in, or need not any more."""
+        self.passed = anyio.Event()
+        """The ones behind it may be sent."""
         self.named = anyio.Event()
         self.began = anyio.Event()
         """Its turn runs, or has run."""

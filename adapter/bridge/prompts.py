@@ -4,7 +4,7 @@ its own turn."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -77,7 +77,6 @@ class Prompts:
         self._frame_cap = frame_cap
         self._stops = Stops(session, projection, on_turns_over)
         self._runs: list[PromptRun] = []
-        self._line = anyio.Lock()
         self._paused: set[str] = set()
         """Turns that run and whose prompt has been answered: they wait for what the user says next."""
         self._unasked: set[str] = set()
@@ -116,10 +115,10 @@ class Prompts:
             RpcError: it is too large for the host.
         """
         require_fit(blocks, self._frame_cap)
-        run = PromptRun(trace)
+        run, ahead = PromptRun(trace), tuple(self._runs)
         self._runs.append(run)
         call.on_cancel = lambda: self._take_back(run)
-        return self._answer(run, blocks, self.take_prompt(blocks))
+        return self._answer(run, ahead, blocks, self.take_prompt(blocks))
 
     def pause(self, turn_id: str) -> None:
         """Answer the prompt of this turn as ended: the turn waits for the user's next message."""
@@ -143,20 +142,25 @@ class Prompts:
             self._projection.silence(turn_id)
             self._background.start(self._stops.interrupt, turn_id)
 
-    async def _answer(self, run: PromptRun, blocks: tuple[Block, ...], taken: Taken | None) -> Params:
+    async def _answer(
+        self, run: PromptRun, ahead: Sequence[PromptRun], blocks: tuple[Block, ...], taken: Taken | None
+    ) -> Params:
         try:
             if taken is None or not await self._deliver(run, taken):
                 if not input_parts(blocks):
                     run.settle(DONE)
                     return run.answer()
                 with run.in_line:
-                    async with self._line:
-                        await self._begin(run, blocks)
+                    for other in ahead:
+                        await other.passed.wait()
+                    await self._begin(run, blocks)
+            run.passed.set()
             await run.settled.wait()
             await self._end_cards(run)
             return run.answer()
         finally:
             self._runs.remove(run)
+            run.passed.set()
             run.answered.set()
             self._show_text()
 

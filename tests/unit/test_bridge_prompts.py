@@ -1,0 +1,380 @@
+"""Prompts in one session: in which order they are sent, stopped and answered, when the host is as slow as can be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from adapter.acp.content import Text
+from adapter.bridge.card_style import CardStyle
+from adapter.bridge.conversation import Conversation
+from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.msp.errors import HostClosed, MspError
+from adapter.msp.handshake import Handshake
+from adapter.msp.host import Host
+from adapter.wire.background import Background
+from adapter.wire.envelope import Request, RpcError
+from adapter.wire.peer import Call, Peer
+from tests.unit.test_bridge_conversation import Answering, NoOther
+from tests.wired import PATIENCE, outcome, until
+
+pytestmark = pytest.mark.anyio
+
+Json = dict[str, Any]
+
+CANCELLED = {"stopReason": "cancelled"}
+END_TURN = {"stopReason": "end_turn"}
+
+
+class Slow(Answering):
+    """Answers a command when `answer` says so; turns are called `t1`, `t2` and so on in the order they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handshake: Any = Handshake.read({})
+        self.waiting: list[tuple[str, Json, anyio.Event, list[Any]]] = []
+
+    async def command(self, method: str, params: Json, **more: Any) -> Json:
+        self.commands.append((method, {**params, "commandId": more.get("command_id")}))
+        answered, answers = anyio.Event(), list[Any]()
+        self.waiting.append((method, params, answered, answers))
+        await answered.wait()
+        if isinstance(answers[0], Exception):
+            raise answers[0]
+        ack: Json = answers[0]
+        return ack
+
+    def answer(self, method: str, answer: Json | Exception | None = None, at: int = 0) -> None:
+        """Answer the oldest open command of this name, or the one `at` that place."""
+        found = [waiting for waiting in self.waiting if waiting[0] == method][at]
+        self.waiting.remove(found)
+        found[3].append(answer if answer is not None else {})
+        found[2].set()
+
+    def sent(self, method: str) -> list[Json]:
+        return [params for name, params in self.commands if name == method]
+
+
+class Talk:
+    """A conversation with such a host. `log` has what the client is told and answered, in order."""
+
+    def __init__(self, background: Background) -> None:
+        self.host = Slow()
+        self.log: list[Any] = []
+        self._background = background
+        style = CardStyle("ses-1", "/srv/demo/orchard")
+        host, hosts = cast(Host, self.host), cast(ExecutionHosts, NoOther())
+        self.conversation = Conversation(style, host, hosts, cast(Peer, self), background, {})
+        self.conversation.listen()
+
+    def notify(self, method: str, params: Json) -> None:
+        """Cards and facts do not matter here."""
+
+    def notify_mergeable(self, frame: Any) -> None:
+        self.log.append(frame.text)
+
+    def prompt(self, name: str) -> Call:
+        """Send one."""
+        call = Call(Request(1, "session/prompt", {}))
+        work = self.conversation.admit((Text(name),), None, call)
+
+        async def answer() -> None:
+            self.log.append((name, await outcome(lambda: work)))
+
+        self._background.start(answer)
+        return call
+
+    async def starts(self, many: int) -> None:
+        await until(lambda: len(self.host.sent("turn/start")) == many)
+
+    async def answers(self, many: int) -> dict[str, Any]:
+        await until(lambda: len([entry for entry in self.log if isinstance(entry, tuple)]) == many)
+        return dict(entry for entry in self.log if isinstance(entry, tuple))
+
+    def ack(self, turn_id: str, disposition: str = "started") -> None:
+        self.host.answer("turn/start", {"turnId": turn_id, "disposition": disposition})
+
+    def event(self, method: str, **params: Any) -> None:
+        self.host.tell(method, {"sessionId": "ses-1", **params})
+
+    def message(self, turn_id: str | None, text: str) -> None:
+        item = {"itemId": f"i-{text}", "kind": "agentMessage", "turnId": turn_id, "revision": 1, "text": text}
+        self.event("item/completed", item={**item, "status": "completed"})
+
+    def end(self, turn_id: str, terminal: str = "completed") -> None:
+        self.event("turn/completed", turnId=turn_id, terminal=terminal)
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[Talk]:
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            yield Talk(Background(tasks, logging.getLogger("tests")))
+            tasks.cancel_scope.cancel()
+
+
+async def settled() -> None:
+    """Everything that can run has run."""
+    await anyio.wait_all_tasks_blocked()
+
+
+async def two_of_them(talk: Talk) -> None:
+    """The turn `t1` of the prompt `one` runs, `t2` of the prompt `two` waits at the host."""
+    talk.prompt("one")
+    await talk.starts(1)
+    talk.ack("t1")
+    talk.event("turn/started", turnId="t1")
+    talk.prompt("two")
+    await talk.starts(2)
+    talk.ack("t2", "queued")
+    await settled()
+
+
+async def test_a_prompt_is_sent_when_the_one_before_it_has_been_taken_in() -> None:
+    async with talking() as talk:
+        for name in ("one", "two", "three"):
+            talk.prompt(name)
+        await talk.starts(1)
+        await settled()
+        assert len(talk.host.sent("turn/start")) == 1
+        talk.ack("t1")
+        await talk.starts(2)
+        talk.host.answer("turn/start", MspError(0, "backpressured", "full"))
+        await talk.starts(3)
+        said = [params["input"][0]["text"] for params in talk.host.sent("turn/start")]
+        assert said == ["one", "two", "three"]
+        talk.ack("t3", "queued")
+        await settled()
+        talk.end("t1")
+        talk.end("t3")
+        answers = await talk.answers(3)
+        assert answers["one"] == answers["three"] == END_TURN
+        assert isinstance(answers["two"], RpcError)
+
+
+async def test_nothing_of_a_turn_is_shown_before_the_answer_to_the_last() -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.message("t1", "a")
+        talk.end("t1")
+        talk.message(None, "stray")
+        talk.event("turn/started", turnId="t2")
+        talk.message("t2", "b")
+        talk.end("t2")
+        await talk.answers(2)
+        assert talk.log == ["a", ("one", END_TURN), "stray", "b", ("two", END_TURN)]
+
+
+async def test_a_turn_over_before_its_acknowledgement_is_looked_at_is_in_order_too() -> None:
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.ack("t1")
+        talk.event("turn/started", turnId="t1")
+        talk.message("t1", "a")
+        talk.end("t1")
+        talk.event("turn/started", turnId="t2")
+        talk.message("t2", "b")
+        await talk.answers(1)
+        await settled()
+        assert talk.log == ["a", ("one", END_TURN), "b"], "what the host does by itself is shown after the answer"
+
+
+async def test_a_queued_prompt_is_reclaimed() -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.conversation._prompts._take_back(talk.conversation._prompts._runs[1])
+        await until(lambda: bool(talk.host.sent("turn/unqueue")))
+        talk.host.answer("turn/unqueue")
+        await settled()
+        assert not talk.log, "an acknowledgement is no end"
+        talk.event("turn/unqueued", turnId="t2")
+        assert await talk.answers(1) == {"two": CANCELLED}
+        assert not talk.host.sent("turn/interrupt")
+        talk.end("t1")
+        assert (await talk.answers(2))["one"] == END_TURN
+
+
+async def test_reclaiming_too_late_is_an_interrupt() -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.conversation._prompts._take_back(talk.conversation._prompts._runs[1])
+        await until(lambda: bool(talk.host.sent("turn/unqueue")))
+        talk.host.answer("turn/unqueue", MspError(-32030, "commandRejected", "it runs"))
+        talk.end("t1")
+        await settled()
+        assert not talk.host.sent("turn/interrupt"), "nothing runs yet"
+        talk.event("turn/started", turnId="t2")
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t2"])
+        talk.end("t2")
+        assert (await talk.answers(2))["two"] == CANCELLED
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_what_waits_is_reclaimed_before_what_runs_is_interrupted(answers: bool) -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.prompt("three")
+        await talk.starts(3)
+        talk.conversation.cancel()
+        talk.conversation.cancel()
+        await until(lambda: bool(talk.host.sent("turn/unqueue")))
+        if answers:
+            await settled()
+            assert not talk.host.sent("turn/interrupt")
+            talk.host.answer("turn/unqueue")
+            talk.ack("t3", "queued")
+            await until(lambda: len(talk.host.sent("turn/unqueue")) == 2)
+            talk.host.answer("turn/unqueue")
+        # Else it does not wait for ever.
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t1"])
+        talk.end("t1", "cancelled")
+        talk.event("turn/unqueued", turnId="t2")
+        talk.end("t3", "cancelled")
+        if not answers:
+            talk.ack("t3", "queued")
+        assert await talk.answers(3) == dict.fromkeys(("one", "two", "three"), CANCELLED)
+
+
+async def test_a_prompt_whose_turn_never_was_is_cancelled_without_a_word_to_the_host() -> None:
+    async with talking() as talk:
+        talk.prompt("one")
+        talk.prompt("two")
+        await talk.starts(1)
+        talk.conversation.cancel()
+        assert await talk.answers(1) == {"two": CANCELLED}
+        talk.ack("t1")
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+        talk.end("t1")
+        assert (await talk.answers(2))["one"] == CANCELLED
+        assert len(talk.host.sent("turn/start")) == 1
+
+
+async def test_g6_a_queued_turn_that_was_given_up_is_stopped_when_it_begins() -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        [one, two] = talk.conversation._prompts._runs
+        talk.conversation._prompts._cancel_run(two, 0.01, ())
+        assert await talk.answers(1) == {"two": CANCELLED}
+        talk.end("t1")
+        talk.event("turn/started", turnId="t2")
+        talk.message("t2", "unwanted")
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t2"])
+        assert one.settled.is_set()
+        talk.prompt("three")
+        await talk.starts(3)
+        # What was given up while it waited is not what runs: nothing is replaced.
+        assert "ifBusy" not in talk.host.sent("turn/start")[2]
+        talk.ack("t3")
+        await settled()
+        talk.end("t3")
+        await talk.answers(3)
+        assert "unwanted" not in talk.log
+
+
+async def test_g6_a_prompt_given_up_before_it_was_acknowledged_is_reclaimed_late() -> None:
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.conversation.cancel(0.01)
+        assert await talk.answers(1) == {"one": CANCELLED}
+        talk.ack("t1", "queued")
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/unqueue")] == ["t1"])
+        talk.host.answer("turn/unqueue", MspError(-32030, "commandRejected", "it runs"))
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t1"])
+
+
+async def test_an_interrupt_that_crosses_the_end_is_sent_once() -> None:
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        command_id = talk.host.sent("turn/start")[0]["commandId"]
+        talk.event("turn/started", turnId="t1", commandId=command_id)
+        talk.conversation.cancel()
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+        talk.host.answer("turn/interrupt")
+        talk.ack("t1")
+        talk.end("t1", "cancelled")
+        assert await talk.answers(1) == {"one": CANCELLED}
+        await settled()
+        assert len(talk.host.sent("turn/interrupt")) == 1
+
+
+# -- turns nobody asked for
+
+
+async def test_a_turn_of_the_hosts_own_is_shown_and_stopped() -> None:
+    async with talking() as talk:
+        talk.event("turn/started", turnId="t1")
+        talk.message("t1", "working")
+        assert talk.log == ["working"] and not talk.conversation.is_busy
+        assert talk.conversation._prompts.host_turns == {"t1"}
+        talk.conversation.cancel()
+        await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t1"])
+        assert talk.conversation._prompts.is_stopped("t1")
+        talk.host.answer("turn/interrupt")
+        talk.end("t1", "cancelled")
+        await talk.conversation._prompts.all_answered()
+        talk.message(None, "late")
+        assert talk.log == ["working"] and not talk.conversation._prompts.host_turns
+
+
+@pytest.mark.parametrize("refused", [True, False])
+async def test_a_turn_of_the_hosts_own_that_does_not_end_is_given_up(refused: bool) -> None:
+    async with talking() as talk:
+        talk.event("turn/started", turnId="t1")
+        talk.conversation.cancel(0.05)
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+        if refused:
+            talk.host.answer("turn/interrupt", MspError(0, "internal", "no"))
+        await talk.conversation._prompts.all_answered()
+        talk.message("t1", "unwanted")
+        assert not talk.log
+        talk.prompt("one")
+        await talk.starts(1)
+        assert talk.host.sent("turn/start")[0]["ifBusy"] == "replace"
+
+
+async def test_a_prompt_behind_a_turn_of_the_hosts_own_waits_for_its_own() -> None:
+    async with talking() as talk:
+        talk.event("turn/started", turnId="t1")
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.ack("t2", "queued")
+        await settled()
+        talk.end("t1")
+        await settled()
+        assert not talk.log
+        talk.event("turn/started", turnId="t2")
+        talk.end("t2")
+        assert await talk.answers(1) == {"one": END_TURN}
+
+
+# -- the end of a host
+
+
+async def test_e2_what_was_taken_in_ends_with_its_host() -> None:
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.host.die()
+        answers = await talk.answers(2)
+        for answer in answers.values():
+            assert isinstance(answer, RpcError) and answer.data is not None
+            assert answer.data["reason"] == "hostDied"
+        assert not talk.conversation._prompts.host_turns
+
+
+async def test_e2_what_was_not_taken_in_fails_by_itself() -> None:
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.host.die()
+        await settled()
+        assert not talk.log, "it may be sent again"
+        talk.host.answer("turn/start", HostClosed("it died"))
+        assert isinstance((await talk.answers(1))["one"], RpcError)
