@@ -152,10 +152,10 @@ class Conversation:
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
             ItemChanged: self._item_changed,
-            ApprovalOpened: lambda change: self._dialogs.ask(change.params),
+            ApprovalOpened: self._approval_opened,
             ApprovalUpdated: lambda change: self._dialogs.ask(change.params),
             ApprovalResolved: lambda change: self._dialogs.resolved(change.params),
-            InputOpened: lambda change: self._questions.ask(change.params),
+            InputOpened: self._input_opened,
             InputSettled: lambda change: self._questions.settled(change.params),
             TodoListChanged: self._facts.show,
             ContextUsageChanged: self._facts.show,
@@ -326,6 +326,19 @@ class Conversation:
         self.children.learn(item)
         self._builtins.item_changed(item)
         self._projection.show(change)
+
+    def _approval_opened(self, change: ApprovalOpened) -> None:
+        self._goes_on(change.params.get("turnId"))
+        self._dialogs.ask(change.params)
+
+    def _input_opened(self, change: InputOpened) -> None:
+        self._goes_on(change.params.get("turnId"))
+        self._questions.ask(change.params)
+
+    def _goes_on(self, turn_id: Any) -> None:
+        """A turn that asks something is at work, also if its host has died and the next one goes on with it."""
+        if turn_id in self._session.fold.turns.running:
+            self._prompts.found_running((turn_id,))
 
     def _turns_over(self, turn_ids: Collection[str]) -> None:
         self._dialogs.turns_over(turn_ids)

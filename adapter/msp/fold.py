@@ -130,6 +130,12 @@ class SessionFold:
             item.frozen = True
         self._early.distrust()
 
+    def forget_asked(self) -> None:
+        """The host has gone, and its questions with it: one that the next host tells is a new one to the user, also
+        under the same id."""
+        self._approvals.forget_asked()
+        self._inputs.forget_asked()
+
     @property
     def open_questions(self) -> frozenset[str]:
         """Ids of all open approvals and questions."""

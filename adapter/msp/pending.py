@@ -71,6 +71,10 @@ class Questions:
             self._asked[question_id] = _stage(merged)
         return merged | {"change": change}
 
+    def forget_asked(self) -> None:
+        """Nobody is asked any more, since who asked has gone: what is open is asked again when it is told again."""
+        self._asked.clear()
+
     def settle(self, params: dict[str, Any]) -> bool:
         """Closes a question for good, known or not; False if it was settled before."""
         question_id = self.id_of(params)

@@ -55,6 +55,7 @@ class Session:
         """The session is loaded on another host now; what was being streamed is not continued there."""
         self.host = host
         self.fold.distrust_streams()
+        self.fold.forget_asked()
 
     def catch_up(self, head: str | None) -> None:
         """Read what has happened since the last durable event that was seen, up to `head`; what arrives meanwhile

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from adapter.hosts.simulated.profiles import PROFILES
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
+from tests.processes import wait_until
 
 FORMS: Final[Json] = {"elicitation": {"form": {}}}
 END_TURN: Final[Json] = {"stopReason": "end_turn"}
@@ -263,3 +266,21 @@ def test_m2_an_open_dialog_keeps_no_other_session_waiting(tmp_path: Path) -> Non
         assert adapter.prompt(session_id, "") == END_TURN
         reply(adapter, request, permission("allow_once"))
         assert adapter.response(waiting)["result"] == END_TURN
+
+
+@pytest.mark.acp(79)
+def test_l10_an_approval_outlives_its_host_but_no_consent_does(tmp_path: Path) -> None:
+    """The next host asks under a new id: the old dialog is withdrawn, and what is said to it later means nothing."""
+    with session(tmp_path, "1.4.13") as (adapter, session_id):
+        prompt = adapter.begin_prompt(session_id, "approve")
+        first = next_request(adapter)
+        [host] = adapter.children()
+        os.kill(host, signal.SIGKILL)
+        assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
+        second = next_request(adapter)
+        assert second["params"]["_meta"]["museApprovalId"] != first["params"]["_meta"]["museApprovalId"]
+        adapter.wait_for(lambda frame: frame.get("params") == {"requestId": first["id"]})
+        reply(adapter, first, permission("allow_once"))
+        reply(adapter, second, permission("abort"))
+        wait_until(lambda: "as you wish" in adapter.text(session_id))
+        assert "It is done" not in adapter.text(session_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tests.integration.test_consent import (
     reply,
     session,
 )
+from tests.processes import wait_until
 
 CREATE = "elicitation/create"
 
@@ -168,3 +171,29 @@ def test_a_session_whose_turn_waits_for_a_message_can_be_closed(tmp_path: Path) 
         adapter.call("session/load", {"sessionId": session_id, "cwd": str(tmp_path), "mcpServers": []})
         assert adapter.prompt(session_id, "recall") == END_TURN
         assert adapter.text(session_id).endswith("You first said: ask")
+
+
+# -- a host that dies
+
+
+@pytest.mark.parametrize("forms", [True, False], ids=["forms", "text"])
+def test_a_question_outlives_its_host(tmp_path: Path, forms: bool) -> None:
+    """It keeps its id, and is put again all the same, since its form has gone with the host that asked."""
+    with session(tmp_path, "1.4.13", **(FORMS if forms else {})) as (adapter, session_id):
+        prompt = adapter.begin_prompt(session_id, "ask text")
+        if forms:
+            first = next_request(adapter, CREATE)
+        else:
+            assert adapter.response(prompt)["result"] == END_TURN
+        [host] = adapter.children()
+        os.kill(host, signal.SIGKILL)
+        if forms:
+            assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
+            second = next_request(adapter, CREATE)
+            assert second["params"]["_meta"]["museUserInputId"] == first["params"]["_meta"]["museUserInputId"]
+            reply(adapter, first, fill(first, service_name="too late"))
+            reply(adapter, second, fill(second, service_name="orchard"))
+        else:
+            wait_until(lambda: adapter.text(session_id).count("Your next message is the answer") == 2)
+            assert adapter.prompt(session_id, "orchard") == END_TURN
+        wait_until(lambda: "You chose: orchard" in adapter.text(session_id))
