@@ -75,7 +75,7 @@ class Deletions:
             deletion.done.set()
 
     async def _delete_at_host(self, session_id: str) -> None:
-        host = await self._hosts.host()
+        host = await self._hosts.host(self._hosts.home(session_id))
         try:
             told = await host.carry_out(
                 "session/delete",

@@ -342,6 +342,19 @@ def test_a_restricted_session_stays_so_when_its_host_dies(tmp_path: Path, versio
         assert adapter.finish() == 0
 
 
+def test_a_restricted_session_is_deleted_where_it_is(tmp_path: Path) -> None:
+    """The one version that deletes does so only at the host that started the session; that is gone, and is said."""
+    with running_adapter(tmp_path, muse="simulated:1.4.2") as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        set_mode(adapter, session_id, "readOnly")
+        adapter.prompt(session_id, "hello")
+        error = adapter.refused("session/delete", {"sessionId": session_id})
+        assert error["data"]["reason"] == "hostError" and "started since" in error["data"]["details"]
+        assert adapter.call("session/load", stored(session_id, tmp_path))["modes"]["currentModeId"] == "default"
+        assert adapter.finish() == 0
+
+
 # -- allowAll
 
 
