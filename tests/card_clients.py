@@ -69,9 +69,11 @@ def text(card: Json) -> str:
 
 
 @contextmanager
-def drawing(home: Path, muse: str = "simulated", capabilities: Json | None = None) -> Iterator[CardClient]:
+def drawing(
+    home: Path, muse: str = "simulated", capabilities: Json | None = None, env: dict[str, str] | None = None
+) -> Iterator[CardClient]:
     """A client with one session in `home`, which allows what it is asked for; in the end every frame is checked."""
-    with running_adapter(home, muse=muse) as adapter:
+    with running_adapter(home, muse=muse, env=env) as adapter:
         adapter.answer = allow
         adapter.initialize(clientCapabilities=capabilities or {})
         yield CardClient(adapter, home, adapter.new_session(home))

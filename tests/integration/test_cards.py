@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,27 @@ def test_nothing_outside_the_workspace_is_read_for_a_diff(tmp_path: Path) -> Non
         client.prompt("ask-write link.txt open")
         shown = [update for update in client.adapter.updates() if "toolCallId" in update]
         assert shown and "hidden" not in str(client.adapter.frames)
+
+
+@pytest.mark.acp(63, 81)
+@pytest.mark.parametrize(
+    ("fault", "has_diff"),
+    [
+        ({"do": "delayAck", "seconds": 0.5}, True),
+        ({"do": "hang"}, False),
+        ({"do": "error", "kind": "outputUnavailable"}, False),
+        ({"do": "result", "set": {"content": "no patch", "encoding": "utf8"}}, False),
+    ],
+    ids=["late", "never", "refused", "odd"],
+)
+def test_the_answer_waits_for_a_diff_but_not_for_long(tmp_path: Path, fault: Json, has_diff: bool) -> None:
+    faults = {"MUSE_SIMULATED_FAULTS": json.dumps([{"at": "item/readOutput", "times": None, **fault}])}
+    with drawing(tmp_path, "simulated:1.4.13", env=faults) as client:
+        card = client.card("edit")
+        assert card["status"] == "completed" and bool(diffs(card)) == has_diff
+        assert has_diff or "```diff" in text(card)
+        client.adapter.new_session(tmp_path)
+        assert client.cards[card["toolCallId"]] == card, "nothing of it comes later"
 
 
 # -- what is shown elsewhere

@@ -145,6 +145,9 @@ def test_an_ended_card_keeps_no_content() -> None:
         screen.item(f"i{number}", **SHELL)
         screen.delta(f"i{number}", "x" * 10_000, "output")
         screen.item(f"i{number}", 2, "completed", **SHELL, visibleOutput="x" * 10_000)
+    screen.projection.replaying = True
+    screen.item("edit", 1, "completed", **write("new\n"))
+    assert len(screen.board._cards) == 101
     for shown in screen.board._cards.values():
         assert shown.members == {"status": "completed"} and not shown.changes and not shown.item.raw
         assert shown.terminal is None
