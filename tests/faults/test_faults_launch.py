@@ -280,7 +280,7 @@ def test_n9_newer_host_works_with_one_note(tmp_path: Path) -> None:
         adapter.initialize()
         for _ in range(2):
             session_id = adapter.new_session(tmp_path)
-            assert adapter.prompt(session_id, "hello") == END_TURN
+            assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
         assert adapter.text() == "from the future" * 2
         end(adapter, host)
         lines = adapter.stderr.splitlines()
