@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from tests.adapter_process import AdapterProcess, Json
@@ -47,3 +49,17 @@ def told(adapter: AdapterProcess, session_id: str, variant: str) -> list[Json]:
 def option_updates(adapter: AdapterProcess, session_id: str) -> list[dict[str, str]]:
     """The values in each announcement so far."""
     return [values(update["configOptions"]) for update in told(adapter, session_id, "config_option_update")]
+
+
+def faulty(*faults: Json) -> dict[str, str]:
+    return {"MUSE_SIMULATED_FAULTS": json.dumps(faults)}
+
+
+def witnessed(path: Path, method: str) -> list[Json]:
+    """The hosts that were asked this, in order."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [entry for entry in map(json.loads, lines) if entry["method"] == method]
+
+
+def is_restricted(entry: Json) -> bool:
+    return {"--disable-write", "--disable-shell"} <= set(entry["flags"])
