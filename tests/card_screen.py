@@ -108,6 +108,11 @@ class Screen:
         return [(row["sessionUpdate"].split("_")[1], row["content"]["text"]) for row in self.take()]
 
 
+def statuses(updates: list[Json]) -> list[str | None]:
+    """The status each update tells."""
+    return [update.get("status") for update in updates]
+
+
 def text_of(update: Json) -> str:
     """The text a card shows after this update, empty if none."""
     texts = [item["content"]["text"] for item in update.get("content", []) if item["type"] == "content"]
