@@ -229,14 +229,15 @@ class ExecutionHosts:
 
     async def _serve_flags(self) -> frozenset[str]:
         async with self._asking_flags:
-            if not self._flags and self._choice.muse:
+            if self._flags is None and self._choice.muse:
                 self._flags = stand_in_flags(self._choice.muse)
-            if not self._flags:
+            if self._flags is None:
                 muse = resolve_muse(self._choice)
                 identity = identify(muse, self._choice.environ) if self._cache is not None else None
                 if self._cache is not None and identity is not None:
                     self._flags = self._cache.flags(identity)
-                if not self._flags:
+                if self._flags is None:
+                    # Once, also if it does not answer: each question may take seconds.
                     self._flags = await serve_flags(muse, self._choice.environ)
                     if self._cache is not None and identity is not None:
                         self._cache.put_flags(identity, self._flags)

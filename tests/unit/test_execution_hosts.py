@@ -107,6 +107,13 @@ async def test_flags_are_asked_once_and_remembered(tmp_path: Path) -> None:
     assert len(placed.pids("help.pids")) == 1
 
 
+async def test_a_host_that_does_not_tell_its_flags_is_not_asked_again_and_again(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Flagged, flags=[])
+    async with hosts_of(placed, VersionCache(tmp_path / "cache")) as hosts:
+        assert [await hosts.offers(RESTRICTED) for _ in range(3)] == [False] * 3
+    assert len(placed.pids("help.pids")) == 1
+
+
 # -- abilities
 
 
