@@ -1,7 +1,8 @@
 """The example in `docs/stored-output.md`, taken from a run: `python -m tests.example_conversation` prints it.
 
 A client that reads stored output talks to the real adapter on the simulated host. Ids and places are given short names,
-long texts are shortened, and chunks of one message are joined, so that every run gives the same.
+long texts are shortened, chunks of one message and updates of one card are joined, so that every run gives the same.
+What has nothing to do with output is left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,16 @@ TAIL: Final = 150
 
 SIZE: Final = 150_000
 PAGE: Final = 65_536
+
+_ASIDE_UPDATES: Final = frozenset(
+    {"available_commands_update", "config_option_update", "current_mode_update", "plan", "session_info_update"}
+    | {"usage_update"}
+)
+_ASIDE_MEMBERS: Final = frozenset({"modes", "configOptions"})
+"""What the reader of the example does not need."""
+
+_CARD_ORDER: Final = ("title", "status", "content", "rawOutput", "_meta")
+"""In which order a joined update names its members, however many updates it is made of."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -125,16 +136,38 @@ def _inside_a_character() -> int:
 
 
 def _joined(frames: list[Json]) -> list[Json]:
-    """The frames, with chunks of one message in one: how they are cut is a matter of time."""
+    """The frames, with chunks of one message in one, and updates of one card: how they are cut is a matter of time."""
     joined: list[Json] = []
-    for frame in frames:
-        update = frame.get("params", {}).get("update", {})
-        before = joined[-1]["params"]["update"] if joined and "params" in joined[-1] else {}
+    for frame in map(_to_the_point, frames):
+        update = _update(frame)
+        if update.get("sessionUpdate") in _ASIDE_UPDATES:
+            continue
+        before = _update(joined[-1]) if joined else {}
         if "messageId" in update and update["messageId"] == before.get("messageId"):
             before["content"]["text"] += update["content"]["text"]
+        elif _is_card(update) and _is_card(before) and update["toolCallId"] == before["toolCallId"]:
+            before |= update
+            before |= {name: before.pop(name) for name in _CARD_ORDER if name in before}
         else:
-            joined.append(json.loads(json.dumps(frame)))
+            joined.append(frame)
     return joined
+
+
+def _to_the_point(frame: Json) -> Json:
+    """A copy of a frame, without what the example is not about."""
+    copy: Json = json.loads(json.dumps(frame))
+    if isinstance(copy.get("result"), dict):
+        copy["result"] = {name: value for name, value in copy["result"].items() if name not in _ASIDE_MEMBERS}
+    return copy
+
+
+def _update(frame: Json) -> Json:
+    update: Json = frame.get("params", {}).get("update", {})
+    return update
+
+
+def _is_card(update: Json) -> bool:
+    return update.get("sessionUpdate") == "tool_call_update"
 
 
 def _shortened(value: Any) -> Any:
