@@ -74,12 +74,12 @@ class Cursor(msgspec.Struct, frozen=True):
             raise _refused("is not a cursor of this list") from None
         if cursor.version != 1:
             raise _refused("is not a cursor of this list")
-        if cursor.mark != _mark(cwd):
+        if cursor.mark != folder_mark(cwd):
             raise _refused("belongs to the list of another folder")
         return cursor
 
 
-def _mark(cwd: str | None) -> str:
+def folder_mark(cwd: str | None) -> str:
     """A folder in a few characters; paths can be longer than a cursor."""
     return "" if cwd is None else hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -123,7 +123,7 @@ class Listing:
         rows = [{"title": titles[row["sessionId"]]} | row if row["sessionId"] in titles else row for row in rows]
         result: Params = {"sessions": [self._as_spelled(row, asked.cwd) for row in rows]}
         if walk.following is not None:
-            result["nextCursor"] = Cursor(_mark(asked.cwd), walk.following, self._run, opened).text()
+            result["nextCursor"] = Cursor(folder_mark(asked.cwd), walk.following, self._run, opened).text()
         return result
 
     async def _open_ones(self, folder: str | None, cwd: str | None, known: set[str]) -> list[Params]:

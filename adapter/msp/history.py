@@ -59,7 +59,7 @@ class Opened(msgspec.Struct, frozen=True):
     @property
     def at_rest(self) -> bool:
         """Whether no turn runs, as far as the host says."""
-        return self.row.get("status") in _AT_REST
+        return _text(self.row.get("status")) in _AT_REST
 
     @classmethod
     def read(cls, result: Params) -> Opened:

@@ -1,0 +1,77 @@
+"""What a host serves of a session when it opens it: always read as what it is, never as what was asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapter.bridge.stored_output.scan import FactScan
+from adapter.msp.history import Opened
+
+STATE = {"items": [], "goal": None}
+
+
+def served(mode: str, **members: Any) -> dict[str, Any]:
+    history = {"mode": mode, "items": None, "snapshot": None, **members}
+    session = {"sessionId": "s", "status": "idle", "workspaceRoot": "/srv/demo"}
+    return {"session": session, "viewCursor": "v:1", "history": history}
+
+
+@pytest.mark.parametrize("mode", ["snapshot", "anchoredSnapshot", "newer"])
+def test_a_snapshot_is_one_whatever_it_is_called(mode: str) -> None:
+    opened = Opened.read(served(mode, snapshot={"schemaVersion": 1, "viewCursor": "v:1", "state": STATE}))
+    assert (opened.state, opened.is_snapshot) == (STATE, True)
+    assert (opened.session_id, opened.root, opened.at_rest, opened.view_cursor) == ("s", "/srv/demo", True, "v:1")
+
+
+def test_a_snapshot_of_a_newer_schema_is_not_read() -> None:
+    opened = Opened.read(served("snapshot", snapshot={"schemaVersion": 2, "state": STATE}))
+    assert (opened.state, opened.is_snapshot) == (None, False)
+
+
+def test_items_alone_are_no_snapshot() -> None:
+    opened = Opened.read(served("inline", items=[{"itemId": "i"}]))
+    assert (opened.state, opened.is_snapshot) == ({"items": [{"itemId": "i"}]}, False)
+
+
+def test_nothing_served_has_a_reason() -> None:
+    opened = Opened.read(served("none", noneReason="historyBudget"))
+    assert (opened.state, opened.is_snapshot, opened.none_reason) == (None, False, "historyBudget")
+
+
+@pytest.mark.parametrize("odd", [None, 5, "x", [], {}, {"status": ["idle"], "sessionId": 5}])
+def test_whatever_a_host_says_is_taken(odd: Any) -> None:
+    for result in (
+        {},
+        {"session": odd, "history": odd, "viewCursor": odd},
+        served("snapshot", snapshot=odd, items=odd, noneReason=odd),
+        served("snapshot", snapshot={"schemaVersion": odd, "state": odd}),
+    ):
+        opened = Opened.read(result)
+        assert opened.state is None or isinstance(opened.state, dict)
+        assert opened.session_id in (None, "s")
+        assert opened.at_rest in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "at_rest"), [("idle", True), ("notLoaded", True), ("running", False), ("new", False)]
+)
+def test_only_some_statuses_are_rest(status: str, at_rest: bool) -> None:
+    assert Opened({"status": status}).at_rest is at_rest
+    assert not Opened({}).at_rest
+
+
+def fact(method: str, number: int) -> dict[str, Any]:
+    return {"method": method, "params": {"sessionId": "s", "viewCursor": f"v:{number}"}}
+
+
+def test_the_newest_of_each_fact_is_found() -> None:
+    scan = FactScan("s")
+    assert scan.next_page() is not None
+    events: list[Any] = [fact("session/nameChanged", 4), fact("turn/started", 5), None, {"method": 5}]
+    scan.take({"events": [*events, fact("session/goalChanged", 6)], "nextCursor": "v:4"})
+    assert scan.next_page() is not None
+    scan.take({"events": [fact("session/todoListChanged", 1), fact("session/nameChanged", 2)], "nextCursor": None})
+    assert scan.next_page() is None
+    assert [event["params"]["viewCursor"] for event in scan.found()] == ["v:1", "v:4", "v:6"]
