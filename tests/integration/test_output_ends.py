@@ -139,9 +139,12 @@ def test_a_read_host_that_dies_fails_its_reads_and_is_replaced(tmp_path: Path, m
         os.kill(died, signal.SIGKILL)
         code, data = it.outcome()
         if method == "initialize":
-            assert (code, data) == (-32603, {"reason": "hostStartFailed", "exitCode": -signal.SIGKILL})
+            assert (code, data) == (
+                -32603,
+                {"reason": "hostStartFailed", "retryable": True, "exitCode": -signal.SIGKILL},
+            )
         else:
-            assert (code, data) == (-32603, {"reason": "hostDied"})
+            assert (code, data) == (-32603, {"reason": "hostDied", "retryable": True})
         assert len(read_by(it.host).received(method)) == 1, "the adapter does not try again by itself"
         release(read_by(it.host))
         assert it.client.read_all(HANDLE, 65_536) == stored(300_000)
@@ -152,7 +155,7 @@ def test_a_read_host_that_dies_fails_its_reads_and_is_replaced(tmp_path: Path, m
 
 def test_a_read_host_that_does_not_get_ready_costs_the_start_up_budget(tmp_path: Path) -> None:
     with waiting(tmp_path, "initialize", "--startup-timeout", "6") as it:
-        assert it.outcome() == (-32603, {"reason": "hostStartTimeout", "budgetSeconds": 6})
+        assert it.outcome() == (-32603, {"reason": "hostStartTimeout", "retryable": True, "budgetSeconds": 6})
         assert it.client.adapter.prompt(SESSION, "go")["stopReason"] == "end_turn"
         assert it.client.adapter.finish() == 0
 
@@ -198,14 +201,14 @@ def test_a_page_that_lies_is_refused(tmp_path: Path, lie: Json) -> None:
         client.start()
         code, data = client.refused(client.handle_of("go"))
         assert (code, data["reason"]) == (-32603, "inconsistentPage")
-        assert set(data) == {"reason", "problem"} and data["problem"]
+        assert set(data) == {"reason", "retryable", "problem"} and data["problem"]
         assert client.adapter.finish() == 0
 
 
 REFUSALS: list[tuple[str, Json, int, Json]] = [
     ("outputUnavailable", {"availability": "missing"}, -32002, {"availability": "missing"}),
-    ("outputResultTooLarge", {}, -32603, {"reason": "pieceTooLarge"}),
-    ("overloaded", {}, -32603, {"reason": "hostError", "hostKind": "overloaded"}),
+    ("outputResultTooLarge", {}, -32603, {"reason": "pieceTooLarge", "retryable": False}),
+    ("overloaded", {}, -32603, {"reason": "hostError", "retryable": True, "hostKind": "overloaded"}),
     ("invalidParams", {}, -32602, {"reason": "offsetInsideCharacter"}),
     ("invalidParams", {"alignedNextOffset": 3}, -32602, {"reason": "offsetInsideCharacter", "alignedNextOffset": 3}),
 ]

@@ -123,18 +123,24 @@ def remove(placed: Placed) -> None:
 
 async def test_a_host_that_never_answers_the_handshake_costs_the_start_up_budget(tmp_path: Path) -> None:
     async with reading(tmp_path, DeafHost, startup=0.4) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostStartTimeout", "budgetSeconds": 0.4})
+        assert refused(await it.ask()) == (
+            -32603,
+            {"reason": "hostStartTimeout", "retryable": True, "budgetSeconds": 0.4},
+        )
 
 
 async def test_the_start_up_budget_includes_the_question_for_flags(tmp_path: Path) -> None:
     async with reading(tmp_path, startup=0.4, help_seconds=3.0) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostStartTimeout", "budgetSeconds": 0.4})
+        assert refused(await it.ask()) == (
+            -32603,
+            {"reason": "hostStartTimeout", "retryable": True, "budgetSeconds": 0.4},
+        )
 
 
 async def test_a_host_that_does_not_start_says_how_it_ended(tmp_path: Path) -> None:
     async with reading(tmp_path, CrashingHost) as it:
         outcome = await it.ask()
-        assert refused(outcome) == (-32603, {"reason": "hostStartFailed", "exitCode": 3})
+        assert refused(outcome) == (-32603, {"reason": "hostStartFailed", "retryable": False, "exitCode": 3})
         assert isinstance(outcome, RpcError)
         assert outcome.data is not None
         assert "no store here" in outcome.data["details"]
@@ -143,13 +149,13 @@ async def test_a_host_that_does_not_start_says_how_it_ended(tmp_path: Path) -> N
 async def test_a_handshake_that_is_refused_is_a_failed_start(tmp_path: Path) -> None:
     error = {"code": -32600, "message": "not today", "data": {"kind": "invalidRequest"}}
     async with reading(tmp_path, refusals={"initialize": error}) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostStartFailed", "exitCode": None})
+        assert refused(await it.ask()) == (-32603, {"reason": "hostStartFailed", "retryable": False, "exitCode": None})
 
 
 async def test_a_muse_that_is_gone_is_a_failed_start(tmp_path: Path) -> None:
     async with reading(tmp_path) as it:
         remove(it.placed)
-        assert refused(await it.ask()) == (-32603, {"reason": "hostStartFailed", "exitCode": None})
+        assert refused(await it.ask()) == (-32603, {"reason": "hostStartFailed", "retryable": False, "exitCode": None})
 
 
 @on_one_loop
@@ -201,5 +207,5 @@ async def test_an_answer_about_another_session_is_not_taken_for_it(tmp_path: Pat
 async def test_any_other_refusal_of_the_host_is_told_in_its_word(tmp_path: Path, method: str) -> None:
     error = {"code": -32603, "message": "the disk is full", "data": {"kind": "diskFull"}}
     async with reading(tmp_path, refusals={method: error}) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostError", "hostKind": "diskFull"})
+        assert refused(await it.ask()) == (-32603, {"reason": "hostError", "retryable": False, "hostKind": "diskFull"})
         assert it.counts()[method] == 1, "it is not asked again"

@@ -104,7 +104,10 @@ async def test_an_event_that_fits_no_page_is_gone_past(tmp_path: Path) -> None:
 async def test_an_event_that_fits_no_page_and_has_no_place_is_an_error_of_the_host(tmp_path: Path) -> None:
     error = {"code": -32603, "message": "too large", "data": {"kind": "pageEventTooLarge"}}
     async with reading(tmp_path, pages=[{"error": error}]) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostError", "hostKind": "pageEventTooLarge"})
+        assert refused(await it.ask()) == (
+            -32603,
+            {"reason": "hostError", "retryable": False, "hostKind": "pageEventTooLarge"},
+        )
 
 
 @on_one_loop
@@ -166,10 +169,20 @@ REFUSALS: list[tuple[int, Json, int, Json]] = [
     ),
     (-32041, {"kind": "outputUnavailable"}, -32002, {**UNAVAILABLE, "availability": "unknown"}),
     (-32011, {"kind": "notFound"}, *not_found(1, 1, False)),
-    (-32603, {"kind": "outputResultTooLarge"}, -32603, {"reason": "pieceTooLarge"}),
-    (-32601, {"kind": "methodNotFound"}, -32603, {"reason": "hostError", "hostKind": "methodNotFound"}),
-    (-32001, {"kind": "overloaded", "retryable": True}, -32603, {"reason": "hostError", "hostKind": "overloaded"}),
-    (-32603, {}, -32603, {"reason": "hostError", "hostKind": "internal"}),
+    (-32603, {"kind": "outputResultTooLarge"}, -32603, {"reason": "pieceTooLarge", "retryable": False}),
+    (
+        -32601,
+        {"kind": "methodNotFound"},
+        -32603,
+        {"reason": "hostError", "retryable": False, "hostKind": "methodNotFound"},
+    ),
+    (
+        -32001,
+        {"kind": "overloaded", "retryable": True},
+        -32603,
+        {"reason": "hostError", "retryable": True, "hostKind": "overloaded"},
+    ),
+    (-32603, {}, -32603, {"reason": "hostError", "retryable": False, "hostKind": "internal"}),
 ]
 
 

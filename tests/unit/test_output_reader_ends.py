@@ -29,7 +29,7 @@ async def test_20_seconds_cover_everything_after_the_start(
     assert contract.READ_SECONDS == 20.0
     monkeypatch.setattr(host_reads, "READ_SECONDS", 0.3)
     async with reading(tmp_path, silent=[method]) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "readTimeout", "budgetSeconds": 20})
+        assert refused(await it.ask()) == (-32603, {"reason": "readTimeout", "retryable": True, "budgetSeconds": 20})
         assert it.counts()[method] == 1
 
 
@@ -218,7 +218,9 @@ async def test_a_host_that_dies_fails_its_reads_and_the_next_read_has_another(tm
         reads = [it.start(tasks), it.start(tasks, lengthBytes=1)]
         await it.until_received(method, 2)
         os.kill(it.placed.pids("serve.pids")[0], signal.SIGKILL)
-        assert [refused(await read.wait()) for read in reads] == [(-32603, {"reason": "hostDied"})] * 2
+        assert [refused(await read.wait()) for read in reads] == [
+            (-32603, {"reason": "hostDied", "retryable": True})
+        ] * 2
         assert len(it.placed.pids("serve.pids")) == 1, "a read is not tried again"
         release(it.placed)
         page_of(await it.ask())
@@ -228,7 +230,7 @@ async def test_a_host_that_dies_fails_its_reads_and_the_next_read_has_another(tm
 @pytest.mark.parametrize("method", ["session/read", "view/page", "item/readOutput"])
 async def test_a_host_that_ends_itself_over_a_question_is_dead_too(tmp_path: Path, method: str) -> None:
     async with reading(tmp_path, deaths=[method]) as it:
-        assert refused(await it.ask()) == (-32603, {"reason": "hostDied"})
+        assert refused(await it.ask()) == (-32603, {"reason": "hostDied", "retryable": True})
         assert it.counts()[method] == 1
 
 
@@ -237,7 +239,7 @@ async def test_a_host_that_dies_while_it_starts_did_not_start(tmp_path: Path) ->
         read = it.start(tasks)
         await it.until_received("initialize")
         os.kill(it.placed.pids("serve.pids")[0], signal.SIGKILL)
-        assert refused(await read.wait()) == (-32603, {"reason": "hostStartFailed", "exitCode": -9})
+        assert refused(await read.wait()) == (-32603, {"reason": "hostStartFailed", "retryable": True, "exitCode": -9})
         release(it.placed)
         page_of(await it.ask())
 

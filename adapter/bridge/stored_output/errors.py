@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from adapter.acp.errors import REQUEST_CANCELLED, RESOURCE_NOT_FOUND, error_of
+from adapter.bridge.host_errors import EXITS_WORTH_A_RETRY
 from adapter.bridge.stored_output.contract import READ_SECONDS
 from adapter.bridge.stored_output.scan import HistoryScan
+from adapter.msp.errors import exit_class
 from adapter.wire.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from host_probe import releases_verified_for_reading
 
@@ -41,12 +43,13 @@ def session_refused(reason: str, session_id: str) -> RpcError:
 def host_start_timeout(seconds: float) -> RpcError:
     """Check 5: no read host within the start-up budget."""
     details = f"The read host was not ready within {seconds:g} s"
-    return error_of(INTERNAL_ERROR, _FAILED, "hostStartTimeout", details, budgetSeconds=seconds)
+    return error_of(INTERNAL_ERROR, _FAILED, "hostStartTimeout", details, retryable=True, budgetSeconds=seconds)
 
 
 def host_start_failed(details: str, exit_code: int | None) -> RpcError:
     """Check 5: the read host did not start."""
-    return error_of(INTERNAL_ERROR, _FAILED, "hostStartFailed", details, exitCode=exit_code)
+    again = exit_code is not None and exit_class(exit_code).retry_posture in EXITS_WORTH_A_RETRY
+    return error_of(INTERNAL_ERROR, _FAILED, "hostStartFailed", details, retryable=again, exitCode=exit_code)
 
 
 def host_version_unverified(host_version: str) -> RpcError:
@@ -99,30 +102,30 @@ def offset_inside_character(aligned_next: int | None) -> RpcError:
 
 def piece_too_large() -> RpcError:
     """Check 11: the host cannot put this piece into a frame."""
-    return error_of(INTERNAL_ERROR, _FAILED, "pieceTooLarge", "The host cannot send a piece this long; ask for less")
+    details = "The host cannot send a piece this long; ask for less"
+    return error_of(INTERNAL_ERROR, _FAILED, "pieceTooLarge", details, retryable=False)
 
 
-def host_error(kind: str, details: str) -> RpcError:
+def host_error(kind: str, details: str, *, retryable: bool = False) -> RpcError:
     """Check 11: any other refusal of the host."""
-    return error_of(INTERNAL_ERROR, _FAILED, "hostError", details, hostKind=kind)
+    return error_of(INTERNAL_ERROR, _FAILED, "hostError", details, retryable=retryable, hostKind=kind)
 
 
 def inconsistent_page(problem: str) -> RpcError:
     """Check 12: the host's page contradicts itself or the request."""
-    return error_of(
-        INTERNAL_ERROR, _FAILED, "inconsistentPage", f"The host's page cannot be trusted: {problem}", problem=problem
-    )
+    details = f"The host's page cannot be trusted: {problem}"
+    return error_of(INTERNAL_ERROR, _FAILED, "inconsistentPage", details, retryable=False, problem=problem)
 
 
 def read_timeout() -> RpcError:
     """Checks 7 to 12 took too long together."""
     details = f"The read was not done within {READ_SECONDS:g} s"
-    return error_of(INTERNAL_ERROR, _FAILED, "readTimeout", details, budgetSeconds=int(READ_SECONDS))
+    return error_of(INTERNAL_ERROR, _FAILED, "readTimeout", details, retryable=True, budgetSeconds=int(READ_SECONDS))
 
 
 def host_died(details: str) -> RpcError:
     """The read host ended during the read; the next read gets another one."""
-    return error_of(INTERNAL_ERROR, _FAILED, "hostDied", details)
+    return error_of(INTERNAL_ERROR, _FAILED, "hostDied", details, retryable=True)
 
 
 def ended_early(reason: str) -> RpcError:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import anyio
 
 from adapter.acp.workspace import same_directory
+from adapter.bridge.host_errors import REFUSALS, UNKNOWN
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import MAX_BYTES, READ_SECONDS
 from adapter.bridge.stored_output.page import page_problem, result_of
@@ -148,4 +149,6 @@ def _refusal(error: MspError, request: ReadRequest, scan: HistoryScan) -> RpcErr
 
 
 def _host_error(error: MspError) -> RpcError:
-    return errors.host_error(error.kind, error.message)
+    told = error.data.get("retryable")
+    retryable = told if isinstance(told, bool) else REFUSALS.get(error.kind, UNKNOWN).retryable
+    return errors.host_error(error.kind, error.message, retryable=retryable)
