@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapter.hosts.simulated.profiles import PROFILES
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.faults.ending import end, is_failed_card
 from tests.faults.hosts_that_die import Dies
@@ -263,8 +264,9 @@ def test_e2_a_host_that_always_dies_is_not_started_for_ever(tmp_path: Path) -> N
 # -- what waits for the user
 
 
-def test_e2_a_question_is_asked_again_by_the_next_host(tmp_path: Path) -> None:
-    with running_adapter(tmp_path) as adapter:
+@pytest.mark.parametrize("version", PROFILES)
+def test_e2_a_question_is_asked_again_by_the_next_host(tmp_path: Path, version: str) -> None:
+    with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         prompt = adapter.begin_prompt(session_id, "approve")
@@ -280,6 +282,26 @@ def test_e2_a_question_is_asked_again_by_the_next_host(tmp_path: Path) -> None:
         adapter.send({"jsonrpc": "2.0", "id": again["id"], **permission(option["optionId"])})
         assert stop_reason(adapter, session_id, "hello") == "end_turn"
         assert len([frame for frame in adapter.frames if frame.get("method") == "session/request_permission"]) == 2
+        end(adapter)
+
+
+def test_e2_a_form_is_put_up_again_by_the_next_host(tmp_path: Path) -> None:
+    def is_form(frame: Json) -> bool:
+        return frame.get("method") == "elicitation/create"
+
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize(clientCapabilities={"elicitation": {"form": {}}})
+        session_id = adapter.new_session(tmp_path)
+        prompt = adapter.begin_prompt(session_id, "ask")
+        asked = adapter.wait_for(is_form)
+        wait_until(lambda: len(adapter.children()) == 1)
+        os.kill(adapter.children()[0], signal.SIGKILL)
+        assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
+        again = adapter.wait_for(is_form)
+        assert again["params"]["requestedSchema"] == asked["params"]["requestedSchema"]
+        adapter.send({"jsonrpc": "2.0", "id": again["id"], "result": {"action": "decline"}})
+        assert stop_reason(adapter, session_id, "hello") == "end_turn"
+        assert len([frame for frame in adapter.frames if is_form(frame)]) == 2
         end(adapter)
 
 
