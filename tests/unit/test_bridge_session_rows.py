@@ -103,7 +103,10 @@ def test_a_cursor_comes_back_as_it_went(cwd: str | None) -> None:
 )
 def test_what_is_in_a_cursor_is_checked(members: dict[str, Any]) -> None:
     good = {"mark": "", "host": "l:1", "run": "r", "opened": 1, "version": 1}
-    encode = lambda value: base64.urlsafe_b64encode(json.dumps(value).encode()).decode()  # noqa: E731
+
+    def encode(value: Any) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+
     assert Cursor.read(encode(good), None).host == "l:1"
     refused(encode(good | members))
     refused(encode([good]))

@@ -9,7 +9,7 @@ import pytest
 from adapter.bridge.stored_output.scan import FactScan
 from adapter.msp.history import Opened
 
-STATE = {"items": [], "goal": None}
+STATE: dict[str, Any] = {"items": [], "goal": None}
 
 
 def served(mode: str, **members: Any) -> dict[str, Any]:
