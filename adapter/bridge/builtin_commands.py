@@ -117,6 +117,7 @@ class Builtins:
     async def compact(self, said: str, run: PromptRun) -> None:
         """`/compact`: ends when the compaction does."""
         known = frozenset(item.item_id for item in self._session.fold.items if _is_compacted(item))
+        self._compactions = [waiting for waiting in self._compactions if not waiting[0].settled.is_set()]
         self._compactions.append((run, known))
         run.expects_host = True
         ack = await self._ask(run, "session/compact", {})

@@ -371,9 +371,10 @@ class Prompts:
         self._background.start(release)
 
     def host_gone(self, why: HostGone) -> None:
-        """Nothing more comes of what the host has taken in; what it has not is sent again, or fails by itself."""
+        """Nothing more comes of what the host has taken in; what it has not is sent again, or fails by itself. The next
+        host ends what ran, or goes on with it by itself when an open question is answered there."""
         self._paused.clear()
-        self._unasked.clear()
+        self._unasked.update(self._session.fold.turns.running)
         for run in self._runs:
             if run.named.is_set() or run.expects_host:
                 run.settle(client_error(why, self._session.session_id))
