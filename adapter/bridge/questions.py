@@ -122,13 +122,14 @@ class Questions:
         asked = self._in_text[0] if self._in_text else None
         if asked is None:
             return None
-        text = "\n".join(block.text for block in blocks if isinstance(block, Text)).strip()
+        written = "\n".join(block.text for block in blocks if isinstance(block, Text))
+        text, is_command = written.strip(), written.startswith("/")
         is_text = all(isinstance(block, Text) for block in blocks)
         if is_text and not text:
             return None
         self._in_text.remove(asked)
         answers = question_text.answers_in(asked.questions, text)
-        if not is_text or text.startswith("/") or (answers is None and len(text) > FREE_TEXT_LENGTH):
+        if not is_text or is_command or (answers is None and len(text) > FREE_TEXT_LENGTH):
             self._forget(asked)
             self._background.start(self._cancel, asked, "the user went on with something else")
             return None

@@ -262,6 +262,16 @@ async def test_a_message_that_can_be_no_answer_leaves_the_question_unanswered(bl
         assert await talk.answer(2) == END_TURN
 
 
+async def test_a_leading_space_makes_an_answer_of_what_looks_like_a_command() -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        ask(talk, turn, questions=[DATABASE | {"options": []}])
+        await talk.answer()
+        talk.send(Text(" /srv/data"))
+        await until(lambda: bool(told(talk)))
+        assert told(talk) == [("answer", [{"questionId": "db", "freeText": "/srv/data"}])]
+
+
 async def test_an_empty_message_answers_nothing_and_loses_nothing() -> None:
     async with consenting() as talk:
         turn = await asked_in_text(talk)
