@@ -21,7 +21,7 @@ READ_SECONDS: Final = 2.0
 AT_ONCE: Final = 4
 """How many stored diffs are read from the host at once."""
 
-REMEMBERED: Final = 200
+REMEMBERED: Final = 20
 """Calls whose diff is kept from the question until the card is drawn."""
 
 Content = list[dict[str, Any]]
