@@ -193,3 +193,14 @@ def test_terminals_of_ours_need_nothing_of_the_clients(tmp_path: Path) -> None:
         asked = {frame["method"] for frame in client.adapter.frames if "method" in frame and "id" in frame}
         assert asked <= {"session/request_permission"}
         assert (tmp_path / "a.txt").read_text() == "words"
+
+
+@pytest.mark.acp(81)
+def test_closing_a_session_ends_its_cards_and_nothing_comes_later(tmp_path: Path) -> None:
+    with drawing(tmp_path, "simulated:1.4.13") as client:
+        client.prompt("background 30")
+        client.adapter.call("session/close", {"sessionId": client.session_id})
+        [card] = client.cards.values()
+        assert card["status"] == "failed"
+        client.adapter.new_session(tmp_path)
+        assert list(client.cards.values()) == [card]
