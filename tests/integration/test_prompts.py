@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.adapter_process import AdapterProcess, Json, is_told, running_adapter
+from tests.adapter_process import AdapterProcess, Json, is_told, permission, running_adapter
 from tests.faults.cancelling import CANCELLED, END_TURN, cancel_request, cancel_session
 
 each_version = pytest.mark.parametrize("version", ["1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.2", "1.4.13"])
@@ -252,4 +254,30 @@ def test_o5_a_prompt_that_is_too_large_is_refused_by_the_block_that_breaks_it(tm
         assert "183616 bytes" in error["data"]["details"]
         assert prompt(adapter, session_id, text("x" * 300_000))["error"]["data"]["field"] == "prompt[0]"
         assert adapter.prompt(session_id, "hello") == END_TURN
+        assert adapter.finish() == 0
+
+
+# -- what goes on without a prompt
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["decided", "cancelled"])
+def test_what_the_next_host_goes_on_with_is_shown_and_can_be_stopped(tmp_path: Path, stopped: bool) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        number = adapter.begin_prompt(session_id, "approve")
+        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        [victim] = adapter.children()
+        os.kill(victim, signal.SIGKILL)
+        assert adapter.response(number)["error"]["data"]["reason"] == "hostDied"
+        asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        if stopped:
+            cancel_session(adapter, session_id, number)
+            adapter.wait_for(lambda frame: frame.get("method") == "$/cancel_request")
+            assert adapter.prompt(session_id, "hello") == END_TURN
+            assert adapter.text(session_id).endswith("You said: hello — noted ✓")
+        else:
+            option = next(option for option in asked["params"]["options"] if option["kind"] == "allow_once")
+            adapter.send({"jsonrpc": "2.0", "id": asked["id"], **permission(option["optionId"])})
+            adapter.wait_for_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
         assert adapter.finish() == 0
