@@ -63,16 +63,11 @@ _SUBJECT_LINES: Final = ("path", "target", "host", "port", "protocol", "access")
 def options(choices: Any) -> list[dict[str, Any]]:
     """The permission options for `availableChoices`, in the host's order; what cannot be classified is not offered,
     nor an id that stands for different things. There is always one that refuses."""
-    offered: dict[str, dict[str, Any]] = {}
-    ambiguous = set()
+    offered: dict[str, dict[str, Any] | None] = {}
     for choice in _usable(choices):
-        choice_id, kind, meta = choice["choiceId"], _option_kind(choice), _option_meta(choice)
-        if choice_id in offered and offered[choice_id]["_meta"] != meta:
-            ambiguous.add(choice_id)
-        elif kind is not None:
-            option = {"optionId": choice_id, "name": _option_name(choice), "kind": kind, "_meta": meta}
-            offered.setdefault(choice_id, option)
-    listed = [option for choice_id, option in offered.items() if choice_id not in ambiguous]
+        choice_id, option = choice["choiceId"], _option(choice)
+        offered[choice_id] = option if offered.get(choice_id, option) == option else None
+    listed = [option for option in offered.values() if option is not None]
     if listed and not any(option["kind"] in _REFUSING for option in listed):
         listed.append({"optionId": STOP_OPTION, "name": "Refuse and stop", "kind": "reject_once"})
     return listed
@@ -208,6 +203,19 @@ def _usable(choices: Any) -> list[dict[str, Any]]:
     return [choice for choice in listed if isinstance(choice, dict) and isinstance(choice.get("choiceId"), str)]
 
 
+def _option(choice: dict[str, Any]) -> dict[str, Any] | None:
+    kind = _option_kind(choice)
+    if kind is None:
+        return None
+    meta = {"museDecision": choice.get("decision"), "museScope": choice.get("scope")}
+    return {
+        "optionId": choice["choiceId"],
+        "name": _option_name(choice),
+        "kind": kind,
+        "_meta": {name: value for name, value in meta.items() if isinstance(value, str)},
+    }
+
+
 def _option_kind(choice: dict[str, Any]) -> str | None:
     decision, scope = choice.get("decision"), choice.get("scope")
     if not isinstance(decision, str):
@@ -229,11 +237,6 @@ def _option_name(choice: dict[str, Any]) -> str:
     if word and word not in name.lower():
         remarks.append(remark)
     return one_line(f"{name} ({', '.join(remarks)})" if remarks else name)
-
-
-def _option_meta(choice: dict[str, Any]) -> dict[str, Any]:
-    known = {"museDecision": choice.get("decision"), "museScope": choice.get("scope")}
-    return {key: value for key, value in known.items() if isinstance(value, str)}
 
 
 def _subject_lines(subject: dict[str, Any]) -> list[str]:

@@ -109,10 +109,17 @@ def test_there_is_always_an_option_that_refuses() -> None:
 
 @pytest.mark.acp(90)
 @pytest.mark.parametrize(
-    "other", [choice("yes", "denied"), choice("yes", "approved", "session"), choice("yes", "approvedForSession")]
+    "other",
+    [
+        choice("yes", "denied"),
+        choice("yes", "approved", "session"),
+        choice("yes", "approvedForSession"),
+        choice("yes", "perhaps"),
+    ],
 )
 def test_an_id_that_stands_for_two_things_is_not_offered(other: Json) -> None:
-    assert [option["optionId"] for option in permission.options([ONCE, other, DENY])] == ["no"]
+    for choices in ([ONCE, other, DENY], [other, ONCE, DENY], [ONCE, other, ONCE, DENY]):
+        assert [option["optionId"] for option in permission.options(choices)] == ["no"]
     assert [option["optionId"] for option in permission.options([ONCE, ONCE, DENY])] == ["yes", "no"]
 
 
