@@ -89,6 +89,7 @@ def test_o8_without_a_login_a_turn_is_refused_and_so_is_what_opens_sessions(tmp_
         needs_login(adapter.refused("session/new", new(tmp_path)))
         needs_login(adapter.refused("session/load", stored(session_id, tmp_path)))
         needs_login(adapter.refused("session/resume", stored(session_id, tmp_path)))
+        needs_login(adapter.refused("session/fork", stored(session_id, tmp_path)))
         needs_login(adapter.refused("session/list", {}))
         needs_login(prompt_error(adapter, session_id))
         assert "result" in adapter.response(adapter.begin("initialize", {"protocolVersion": 1}))
