@@ -119,12 +119,12 @@ class Builtins:
         known = frozenset(item.item_id for item in self._session.fold.items if _is_compacted(item))
         self._compactions = [waiting for waiting in self._compactions if not waiting[0].settled.is_set()]
         self._compactions.append((run, known))
-        run.expects_host = True
         ack = await self._ask(run, "session/compact", {})
         if ack is None:
             return None
         if ack.get("status") == "noop":
             return self.say(run, _in_words(ack.get("reason"), "There was nothing to compact."))
+        run.expects_host = True
         self._background.start(self._await_compaction, run)
         return None
 
@@ -159,7 +159,7 @@ class Builtins:
     ) -> Params | None:
         """The ack of a command; None if the host refused, which has been said then."""
         try:
-            return await self._session.command(method, params, command_id=command_id, wanted=lambda: not run.cancelled)
+            return await self._session.command(method, params, command_id=command_id, wanted=lambda: run.is_wanted)
         except MspError as error:
             if error.kind not in _IN_WORDS:
                 raise

@@ -55,6 +55,11 @@ class PromptRun:
         return self._queued and not self.began.is_set()
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether there is still somebody to answer with what comes of it."""
+        return not self.cancelled and not self.settled.is_set()
+
+    @property
     def given_up(self) -> bool:
         """Whether it ended without its turn."""
         return self.settled.is_set() and self._outcome is None

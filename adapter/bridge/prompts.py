@@ -220,7 +220,7 @@ class Prompts:
                 effort=settings.effort,
                 roots=self.roots.for_turn(),
                 trace=run.trace.wire() if run.trace else None,
-                wanted=lambda: not run.cancelled,
+                wanted=lambda: run.is_wanted,
             )
             self.roots.told()
             return ack
