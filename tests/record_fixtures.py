@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import orjson
 
+from adapter.msp.abilities import NOBODY
 from adapter.wire.framing import MSP_FRAME_CAP, FrameDecoder, Line, Oversize
 
 VERSIONS: Final = ("1.0.1", "1.1.1", "1.2.1", "1.3.0", "1.4.2", "1.4.13")
@@ -170,10 +171,10 @@ def record(version: str, scenario: str) -> list[Entry]:
 
 def normalized(entries: list[Entry], directories: dict[str, str]) -> list[Entry]:
     """The same dialogue without what differs from run to run."""
-    ids: dict[str, str] = {}
+    ids: dict[str, str] = {NOBODY: NOBODY}
 
     def renamed(found: re.Match[str]) -> str:
-        return ids.setdefault(found[0], f"0198f000-0000-7000-8000-{len(ids) + 1:012d}")
+        return ids.setdefault(found[0], f"0198f000-0000-7000-8000-{len(ids):012d}")
 
     same = []
     for entry in entries:

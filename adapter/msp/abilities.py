@@ -23,6 +23,10 @@ __all__ = ["ASKED", "Abilities", "Inquiry", "abilities_of", "questions"]
 ANSWER_SECONDS: Final = 2.0
 """How long after the handshake the answers are waited for, by whoever needs them."""
 
+NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+"""The nil UUID, which no session has. A host that admits the deletion of any session at first refuses this one at once
+(`peers.md §7`)."""
+
 _COMMANDS: Final[Mapping[str, Params]] = {
     "session/rename": {"name": "-"},
     "session/compact": {},
@@ -47,12 +51,11 @@ _LACKING: Final = frozenset({"methodNotFound", "experimentalRequired", "capabili
 
 def questions() -> list[tuple[str, Params]]:
     """The requests to send, in order, all about one session that nobody has."""
-    nobody = uuid7()
     asked: list[tuple[str, Params]] = [
-        (method, {"sessionId": nobody, "commandId": uuid7(), **more}) for method, more in _COMMANDS.items()
+        (method, {"sessionId": NOBODY, "commandId": uuid7(), **more}) for method, more in _COMMANDS.items()
     ]
-    asked += [(method, {"sessionId": nobody}) for method in _QUERIES]
-    return [*asked, ("session/list", {"limit": 1, "filter": {"sessionId": {"anyOf": [nobody]}}})]
+    asked += [(method, {"sessionId": NOBODY}) for method in _QUERIES]
+    return [*asked, ("session/list", {"limit": 1, "filter": {"sessionId": {"anyOf": [NOBODY]}}})]
 
 
 def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:

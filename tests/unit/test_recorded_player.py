@@ -172,21 +172,6 @@ def test_a_client_may_choose_the_id_of_the_session_it_starts() -> None:
 BEFORE_STOP = [INITIALIZE, INITIALIZED, START, TURN, RECEIPT, ENGAGED]
 
 
-def test_a_session_that_no_host_ever_had_may_have_any_name_but_only_one() -> None:
-    asked = [{"jsonrpc": "2.0", "id": n, "method": f"goal/{n}", "params": {"sessionId": "none"}} for n in (2, 3)]
-    refusal = {"code": -32020, "message": "no none", "data": {"sessionId": "none"}}
-    dialogue = DIALOGUE[:3]
-    for frame in asked:
-        dialogue += [("client", orjson.dumps(frame).decode())]
-        dialogue += [("server", orjson.dumps({"jsonrpc": "2.0", "id": frame["id"], "error": refusal}).decode())]
-    player = Player(script(dialogue=dialogue))
-    (first,) = play(player, INITIALIZE, INITIALIZED, changed(asked[0], sessionId="nobody"))[1:]
-    assert orjson.loads(first)["error"]["data"] == {"sessionId": "nobody"}
-    off = player.feed(changed(asked[1], sessionId="somebody"))
-    assert isinstance(off, Mismatch) and off.difference.path == "params.sessionId"
-    assert player.feed(changed(asked[1], sessionId="nobody")) != []
-
-
 @pytest.mark.parametrize(
     ("before", "frame", "line", "path"),
     [

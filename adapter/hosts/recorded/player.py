@@ -7,7 +7,6 @@ one order; each follows as soon as the client frame recorded before it has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -43,7 +42,6 @@ class Player:
     def __init__(self, script: Script) -> None:
         self._lines = script.lines
         self._variables = script.manifest.variables
-        self._made_up = _made_up_sessions(script.lines)
         self._bindings = Bindings()
         self._waiting = [at for at, line in enumerate(self._lines) if line.direction == "client"]
         self._opening = self._waiting[0]
@@ -117,10 +115,7 @@ class Player:
                 return Difference("id", "belongs to a request that is still open", f"is {played_id!r}")
         elif shape == "answer" and frame["id"] not in self._asked:
             return Difference("id", "names no request of the host that is open", f"is {frame['id']!r}")
-        minted = minted_paths(recorded)
-        if _session_of(recorded) in self._made_up:
-            minted = minted | {"params.sessionId"}
-        unification = Unification(trial, minted, self._variables)
+        unification = Unification(trial, minted_paths(recorded), self._variables)
         return unification.difference(_without_id(recorded), _without_id(frame))
 
     def _accept(self, at: int, frame: dict[str, Any], shape: Shape) -> None:
@@ -173,35 +168,6 @@ def _mismatch(frame: dict[str, Any], expected: Line | None, difference: Differen
     data = {"kind": "internal", "retryable": False, "reason": "offScript", "details": details}
     reply = failure_object(usable_id(frame["id"]), RpcError(INTERNAL_ERROR, str(mismatch), data))
     return Mismatch(expected, difference, orjson.dumps(reply))
-
-
-def _made_up_sessions(lines: tuple[Line, ...]) -> frozenset[str]:
-    """The sessions that the client names and no result or event of the host does: there were none, and the client that
-    plays may name others."""
-    named: set[str] = set()
-    told: set[str] = set()
-    for line in lines:
-        frame = line.frame or {}
-        if line.direction == "client":
-            session_id = _session_of(frame)
-            named |= {session_id} if session_id is not None else set()
-        else:
-            told |= set(_strings([frame.get("result"), frame.get("params")]))
-    return frozenset(named - told)
-
-
-def _session_of(frame: dict[str, Any]) -> str | None:
-    params = frame.get("params")
-    session_id = params.get("sessionId") if isinstance(params, dict) else None
-    return session_id if isinstance(session_id, str) else None
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _strings(member)
 
 
 def _without_id(frame: dict[str, Any]) -> dict[str, Any]:
