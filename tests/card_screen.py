@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, cast
 
 from adapter.acp.updates import TextChunk
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.diffs import Diffs
 from adapter.bridge.projection import Projection
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.diffs import Diffs
 from adapter.msp.fold import SessionFold
 from adapter.wire.background import Background
 from adapter.wire.envelope import notification_object

@@ -13,11 +13,11 @@ import anyio.lowlevel
 
 from adapter.acp.capabilities import ClientCapabilities
 from adapter.acp.content import Block, Text
-from adapter.bridge.card_style import CardStyle
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.login import Login
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.login import Login
 from adapter.bridge.terms import Terms
+from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.abilities import Abilities
 from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.host import Host

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tests.scripted_hosts import Placed, ScriptedHost, idle_for_ever
 
 if TYPE_CHECKING:
-    from adapter.bridge.host_choice import HostChoice
+    from adapter.bridge.hosts.host_choice import HostChoice
     from adapter.wire.background import Background
 
 Json = dict[str, Any]
@@ -207,7 +207,7 @@ def methods(placed: Placed) -> list[str]:
 
 def choice_of(placed: Placed, startup_timeout: float = PATIENCE) -> HostChoice:
     """What a user says who wants that host."""
-    from adapter.bridge.host_choice import HostChoice
+    from adapter.bridge.hosts.host_choice import HostChoice
 
     environ = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
     return HostChoice(environ, placed.directory, placed.muse, startup_timeout=startup_timeout, close_grace=1.0)

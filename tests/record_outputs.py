@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import anyio
 
-from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output.negotiation import Negotiation
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import anyio
 
-from adapter.bridge.attachment import Attachment
-from adapter.bridge.launch_profile import LaunchProfile
-from adapter.bridge.notices import Notices
-from adapter.bridge.session_options import SessionOptions
+from adapter.bridge.hosts.attachment import Attachment
+from adapter.bridge.hosts.launch_profile import LaunchProfile
+from adapter.bridge.session_state.notices import Notices
+from adapter.bridge.session_state.session_options import SessionOptions
 from adapter.msp.changes import Change, SessionFactChanged, TokenUsageChanged
 from adapter.msp.errors import HostGone
 from adapter.msp.host import Host, HostStartError

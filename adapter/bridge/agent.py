@@ -13,22 +13,23 @@ import msgspec
 
 from adapter.acp import errors, params
 from adapter.acp.capabilities import AgentCapabilities, PromptCapabilities
-from adapter.bridge import steering, tasks
+from adapter.bridge.consent.stray_questions import StrayQuestions
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.deletion import Deletions
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.host_choice import HostChoice
-from adapter.bridge.listing import Listing
-from adapter.bridge.login_methods import LOGIN_METHOD, login_methods
-from adapter.bridge.logout import run_logout
-from adapter.bridge.opening import Openings
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.hosts.login_methods import LOGIN_METHOD, login_methods
+from adapter.bridge.hosts.logout import run_logout
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
-from adapter.bridge.stray_questions import StrayQuestions
+from adapter.bridge.stored_sessions.deletion import Deletions
+from adapter.bridge.stored_sessions.listing import Listing
+from adapter.bridge.stored_sessions.opening import Openings
 from adapter.bridge.terms import Terms
+from adapter.bridge.tool_cards import tasks
+from adapter.bridge.turns import steering
 from adapter.msp.errors import HostGone
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -101,7 +102,7 @@ class MuseAgent:
         )
 
     def login_needed(self, method: str) -> AbstractContextManager[None]:
-        """Around what needs a login (`adapter.bridge.login.Login.needed`)."""
+        """Around what needs a login (`adapter.bridge.hosts.login.Login.needed`)."""
         return self._hosts.login.needed(method)
 
     def _is_busy(self) -> bool:

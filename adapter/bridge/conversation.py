@@ -9,30 +9,30 @@ from typing import Any
 
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
-from adapter.bridge import permission
-from adapter.bridge.attachment import Attachment
-from adapter.bridge.builtin_commands import Builtins
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.child_sessions import ChildSessions
-from adapter.bridge.client_questions import ClientQuestions
-from adapter.bridge.commands import Commands
-from adapter.bridge.dialogs import Dialogs
-from adapter.bridge.diffs import Diffs
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.facts import Facts
-from adapter.bridge.gate import EventGate
-from adapter.bridge.launch_profile import RESTRICTED, LaunchProfile
-from adapter.bridge.notices import Notices
-from adapter.bridge.past import Past
-from adapter.bridge.patches import read_patch
+from adapter.bridge.consent import permission
+from adapter.bridge.consent.child_sessions import ChildSessions
+from adapter.bridge.consent.client_questions import ClientQuestions
+from adapter.bridge.consent.dialogs import Dialogs
+from adapter.bridge.consent.questions import Questions
+from adapter.bridge.hosts.attachment import Attachment
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.launch_profile import RESTRICTED, LaunchProfile
 from adapter.bridge.projection import Projection
-from adapter.bridge.prompts import CANCEL_GRACE, Prompts
-from adapter.bridge.questions import Questions
-from adapter.bridge.roots import Roots
-from adapter.bridge.session_options import SessionOptions
-from adapter.bridge.steering import Steering
-from adapter.bridge.tasks import Tasks
+from adapter.bridge.session_state.facts import Facts
+from adapter.bridge.session_state.notices import Notices
+from adapter.bridge.session_state.session_options import SessionOptions
+from adapter.bridge.slash_commands.builtin_commands import Builtins
+from adapter.bridge.slash_commands.commands import Commands
+from adapter.bridge.stored_sessions.past import Past
+from adapter.bridge.stored_sessions.roots import Roots
 from adapter.bridge.terms import Terms
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.diffs import Diffs
+from adapter.bridge.tool_cards.patches import read_patch
+from adapter.bridge.tool_cards.tasks import Tasks
+from adapter.bridge.turns.gate import EventGate
+from adapter.bridge.turns.prompts import CANCEL_GRACE, Prompts
+from adapter.bridge.turns.steering import Steering
 from adapter.msp.changes import (
     ApprovalOpened,
     ApprovalResolved,

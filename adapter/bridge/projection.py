@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from adapter.acp import updates
-from adapter.bridge.card_board import CardBoard
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.cards import outlives_turn, user_text
-from adapter.bridge.diffs import Diffs
-from adapter.bridge.held_text import HeldText
 from adapter.bridge.stored_output.contract import KEY as OUTPUT_KEY
+from adapter.bridge.tool_cards.card_board import CardBoard
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.cards import outlives_turn, user_text
+from adapter.bridge.tool_cards.diffs import Diffs
+from adapter.bridge.turns.held_text import HeldText
 from adapter.msp.changes import Change, ItemChanged, TextAppended
 from adapter.msp.ids import uuid7
 from adapter.msp.items import ItemState

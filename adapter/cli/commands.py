@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from adapter.bridge.host_choice import resolve_muse
+from adapter.bridge.hosts.host_choice import resolve_muse
 from adapter.bridge.stored_output.contract import MAX_BYTES
 from adapter.bridge.stored_output.references import MAX_ID_LENGTH
 from adapter.cli.logs import log_to_stderr

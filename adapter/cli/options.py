@@ -12,7 +12,7 @@ from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
 if TYPE_CHECKING:
-    from adapter.bridge.host_choice import HostChoice
+    from adapter.bridge.hosts.host_choice import HostChoice
 
 COMMANDS: Final[dict[str, str]] = {
     "serve": "speak ACP on stdin and stdout; what an editor starts, and the default",
@@ -97,7 +97,7 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
 def host_choice(arguments: argparse.Namespace) -> HostChoice:
     """What the options and the environment say about hosts."""
     # Not before stdout is out of reach: what is imported may print something (`fault-cases.md C2`).
-    from adapter.bridge.host_choice import HostChoice
+    from adapter.bridge.hosts.host_choice import HostChoice
 
     return HostChoice(
         environ=dict(os.environ),

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from adapter import __version__
-from adapter.bridge.host_choice import HostChoice, resolve_muse, version_cache
+from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse, version_cache
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.host_reads import host_to_read_from, look_through, read_page, stored_workspace
 from adapter.bridge.stored_output.negotiation import negotiate

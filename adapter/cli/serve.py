@@ -11,10 +11,10 @@ import anyio
 from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
-from adapter.bridge.host_choice import version_cache
-from adapter.bridge.steering import MUSE_METHOD, SESSION_METHOD
+from adapter.bridge.hosts.host_choice import version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
-from adapter.bridge.tasks import METHOD as TASK
+from adapter.bridge.tool_cards.tasks import METHOD as TASK
+from adapter.bridge.turns.steering import MUSE_METHOD, SESSION_METHOD
 from adapter.cli.first_signal import first_stop_signal
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice

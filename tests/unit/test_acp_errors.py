@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapter.acp import errors
-from adapter.bridge.host_choice import WITHOUT_MUSE
+from adapter.bridge.hosts.host_choice import WITHOUT_MUSE
 from adapter.bridge.outcomes import client_error
 from adapter.msp.host import HostStartError
 from adapter.wire.envelope import RpcError, failure_object

@@ -10,7 +10,7 @@ import pytest
 from adapter.acp import params
 from adapter.acp.capabilities import AgentCapabilities
 from adapter.acp.workspace import require_roots
-from adapter.bridge.mcp import UNSUPPORTED, session_config, unstartable
+from adapter.bridge.stored_sessions.mcp import UNSUPPORTED, session_config, unstartable
 from adapter.wire.envelope import RpcError
 
 OURS = AgentCapabilities(mcp_http=True, additional_directories=True)

@@ -11,10 +11,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from adapter.bridge import reloading
-from adapter.bridge.attachment import Attachment
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.launch_profile import RESTRICTED, USUAL, LaunchProfile
+from adapter.bridge.hosts import reloading
+from adapter.bridge.hosts.attachment import Attachment
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL, LaunchProfile
 from adapter.msp.abilities import Abilities
 from adapter.msp.errors import HostClosed, HostGone, MspError, SessionUnreachable
 from adapter.msp.handshake import Handshake

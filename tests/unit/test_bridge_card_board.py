@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from adapter.bridge.bounded_text import CARD_TEXT_BYTES
-from adapter.bridge.throttle import FRESH_SECONDS, INTERVAL
+from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL
 from adapter.wire.background import Background
 from tests.card_screen import SHELL, Json, Screen, statuses, text_of
 from tests.wired import until

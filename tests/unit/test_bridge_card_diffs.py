@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from adapter.bridge.diffs import READ_SECONDS
+from adapter.bridge.tool_cards.diffs import READ_SECONDS
 from tests.card_screen import Json, Screen, statuses, text_of
 
 PATCH_REF: Json = {"id": "patch-1", "byteLen": 100, "availability": "available", "kind": "tool_patch"}
@@ -85,7 +85,7 @@ async def test_g9_a_stopped_turn_does_not_wait_for_diffs() -> None:
 
 @pytest.mark.anyio
 async def test_a_host_that_does_not_give_a_diff_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapter.bridge.card_board.READ_SECONDS", READ_SECONDS / 100)
+    monkeypatch.setattr("adapter.bridge.tool_cards.card_board.READ_SECONDS", READ_SECONDS / 100)
     screen = Screen()
 
     async def never(item: Json) -> list[Json]:
@@ -151,7 +151,7 @@ async def test_a_decided_call_shows_the_diff_of_its_question(tmp_path: Path) -> 
 
 @pytest.mark.anyio
 async def test_a_call_that_goes_on_after_its_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapter.bridge.card_board.READ_SECONDS", READ_SECONDS / 100)
+    monkeypatch.setattr("adapter.bridge.tool_cards.card_board.READ_SECONDS", READ_SECONDS / 100)
     screen = Screen()
     screen.stored = [DIFF]
     call: Json = {"tool": "edit_file", "args": "{}", "patchRef": PATCH_REF}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.bridge.card_notes import MOST_CHILDREN, MOST_RESULTS, notes, result_facts
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.cards import card_of, is_card
+from adapter.bridge.tool_cards.card_notes import MOST_CHILDREN, MOST_RESULTS, notes, result_facts
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.cards import card_of, is_card
 from adapter.msp.items import ItemState
 from adapter.msp.vocabulary import ITEM_KINDS
 

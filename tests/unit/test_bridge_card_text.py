@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.bridge.bounded_text import CARD_TEXT_BYTES
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.card_text import TRUNCATED_KEY, card_text
-from adapter.bridge.cards import card_of
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.card_text import TRUNCATED_KEY, card_text
+from adapter.bridge.tool_cards.cards import card_of
 from adapter.msp.items import ItemState
 
 STYLE = CardStyle("ses-1", "/w", output_command="muse-adapter output")

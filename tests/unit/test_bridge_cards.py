@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 
 from adapter.acp.updates import ToolKind
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.cards import (
+from adapter.bridge.tool_cards.card_style import CardStyle
+from adapter.bridge.tool_cards.cards import (
     CARD_KINDS,
     MESSAGE_KINDS,
     Card,
@@ -18,8 +18,8 @@ from adapter.bridge.cards import (
     outlives_turn,
     user_text,
 )
-from adapter.bridge.tool_arguments import RAW_INPUT_BYTES
-from adapter.bridge.tool_table import tool_named
+from adapter.bridge.tool_cards.tool_arguments import RAW_INPUT_BYTES
+from adapter.bridge.tool_cards.tool_table import tool_named
 from adapter.msp.items import ItemState, ItemStore
 
 STYLE = CardStyle("ses-1", "/srv/demo/orchard")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge import child_sessions
+from adapter.bridge.consent import child_sessions
 from tests.consenting import Consenting, Json, consenting, selected, settled
 from tests.wired import until
 

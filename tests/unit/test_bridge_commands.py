@@ -12,9 +12,9 @@ import anyio
 import pytest
 
 from adapter.acp.content import Text
-from adapter.bridge.builtin_commands import Builtins
-from adapter.bridge.commands import Commands
-from adapter.bridge.prompts import Prompts
+from adapter.bridge.slash_commands.builtin_commands import Builtins
+from adapter.bridge.slash_commands.commands import Commands
+from adapter.bridge.turns.prompts import Prompts
 from adapter.msp.abilities import Abilities
 from adapter.msp.changes import TurnEnded
 from adapter.msp.errors import HostClosed, MspError

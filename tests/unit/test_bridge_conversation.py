@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from adapter.acp.content import Text
-from adapter.bridge.card_style import CardStyle
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.login import Login
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.login import Login
 from adapter.bridge.projection import Projection
+from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.host import Host
 from adapter.wire.background import Background

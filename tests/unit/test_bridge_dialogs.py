@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge import client_questions, dialogs
-from adapter.bridge.client_questions import CANNOT_ASK
+from adapter.bridge.consent import client_questions, dialogs
+from adapter.bridge.consent.client_questions import CANNOT_ASK
 from adapter.msp.errors import MspError, RequestTimeout
 from adapter.wire.envelope import RpcError
 from tests.consenting import ALLOW, ALWAYS, CHOICES, DENY, Consenting, Json, consenting, selected, settled

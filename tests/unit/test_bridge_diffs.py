@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.diffs import Diffs
-from adapter.bridge.file_before import read_before
-from adapter.bridge.file_changes import FILE_BYTES, Before, FileChange, Replacement, change_of, change_text, diff_of
+from adapter.bridge.tool_cards.diffs import Diffs
+from adapter.bridge.tool_cards.file_before import read_before
+from adapter.bridge.tool_cards.file_changes import (
+    FILE_BYTES,
+    Before,
+    FileChange,
+    Replacement,
+    change_of,
+    change_text,
+    diff_of,
+)
 
 ROOT = "/srv/demo/orchard"
 FILE = f"{ROOT}/a.txt"

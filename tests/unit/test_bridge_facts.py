@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from adapter.acp.updates import TextChunk
-from adapter.bridge.facts import Facts
-from adapter.bridge.notices import Notices
+from adapter.bridge.session_state.facts import Facts
+from adapter.bridge.session_state.notices import Notices
 from adapter.msp.changes import GapLeft
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.gate import EventGate
+from adapter.bridge.turns.gate import EventGate
 
 
 class Passing:

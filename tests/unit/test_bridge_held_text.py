@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.bridge.held_text import HELD_CHARS, HeldText
+from adapter.bridge.turns.held_text import HELD_CHARS, HeldText
 
 
 def pieces(held: HeldText) -> list[tuple[str, str | None, str]]:

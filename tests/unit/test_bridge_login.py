@@ -9,11 +9,11 @@ import pytest
 
 from adapter.acp import errors
 from adapter.acp.capabilities import ClientCapabilities
-from adapter.bridge import logout
-from adapter.bridge.host_choice import HostChoice
-from adapter.bridge.login import Login
-from adapter.bridge.login_methods import login_methods
-from adapter.bridge.logout import run_logout
+from adapter.bridge.hosts import logout
+from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.hosts.login import Login
+from adapter.bridge.hosts.login_methods import login_methods
+from adapter.bridge.hosts.logout import run_logout
 from adapter.cli.options import read_arguments
 from adapter.msp.turns import TurnError, TurnOutcome
 from adapter.wire.envelope import RpcError

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from adapter.bridge.file_changes import FILE_BYTES
-from adapter.bridge.patches import CARD_DIFF_BYTES, MOST_FILES, PATCH_BYTES, patch_content, read_patch
+from adapter.bridge.tool_cards.file_changes import FILE_BYTES
+from adapter.bridge.tool_cards.patches import CARD_DIFF_BYTES, MOST_FILES, PATCH_BYTES, patch_content, read_patch
 from adapter.msp.errors import HostClosed, MspError
 from adapter.msp.host import Host
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge import permission
+from adapter.bridge.consent import permission
 
 Json = dict[str, Any]
 

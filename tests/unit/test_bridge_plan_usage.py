@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.plan import MAX_ENTRIES, MAX_TEXT, plan_entries
-from adapter.bridge.usage import KEY, UsageMeter
+from adapter.bridge.session_state.plan import MAX_ENTRIES, MAX_TEXT, plan_entries
+from adapter.bridge.session_state.usage import KEY, UsageMeter
 
 Json = dict[str, Any]
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from adapter.bridge import card_board
 from adapter.bridge import projection as module
 from adapter.bridge.projection import LONGEST_CHUNK
+from adapter.bridge.tool_cards import card_board
 from tests.card_screen import SHELL, Json, Screen
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from adapter.acp.content import Block, EmbeddedText, Image, ResourceLink, Text
-from adapter.bridge.prompt_input import ENVELOPE_BYTES, file_mentions, input_parts, instructed, require_fit, text_of
+from adapter.bridge.turns.prompt_input import (
+    ENVELOPE_BYTES,
+    file_mentions,
+    input_parts,
+    instructed,
+    require_fit,
+    text_of,
+)
 from adapter.wire.envelope import RpcError
 from adapter.wire.framing import encode_frame
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapter.bridge.prompt_run import PromptRun
+from adapter.bridge.turns.prompt_run import PromptRun
 from adapter.msp.turns import TurnError, TurnOutcome
 from adapter.wire.envelope import RpcError
 

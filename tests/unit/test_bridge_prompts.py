@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from adapter.acp.content import Text
-from adapter.bridge.card_style import CardStyle
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.errors import HostClosed, MspError
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge import question_form, question_text
-from adapter.bridge.question import NotAnAnswer, Question, read_questions
+from adapter.bridge.consent import question_form, question_text
+from adapter.bridge.consent.question import NotAnAnswer, Question, read_questions
 from tests.oracles.acp_schema import check_agent_frame
 
 Json = dict[str, Any]

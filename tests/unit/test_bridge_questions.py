@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapter.acp.content import ResourceLink, Text
-from adapter.bridge import client_questions
+from adapter.bridge.consent import client_questions
 from adapter.msp.errors import MspError
 from adapter.wire.envelope import RpcError
 from tests.consenting import Consenting, Json, consenting, settled

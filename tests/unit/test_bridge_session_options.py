@@ -22,7 +22,7 @@ async def test_the_opening_says_what_is_set() -> None:
 
 
 async def test_a_list_that_is_late_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapter.bridge.session_options.LEARNING_WAIT", 0.05)
+    monkeypatch.setattr("adapter.bridge.session_state.session_options.LEARNING_WAIT", 0.05)
     async with opened() as it:
         it.host.listing = anyio.Event()
         assert "model" not in values((await it.begin())["configOptions"])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.listing import LONGEST_CURSOR, Cursor, folder_mark
-from adapter.bridge.session_rows import TITLE_LENGTH, is_listed, listed, title_of, updated_at
+from adapter.bridge.stored_sessions.listing import LONGEST_CURSOR, Cursor, folder_mark
+from adapter.bridge.stored_sessions.session_rows import TITLE_LENGTH, is_listed, listed, title_of, updated_at
 from adapter.wire.envelope import RpcError
 
 ROW: dict[str, Any] = {"sessionId": "s", "workspaceRoot": "/srv/demo", "updatedAt": "2026-11-30T06:00:00.5Z"}

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapter.bridge.models import Model, ModelRef, Tier, read_models, read_ref, values_of, with_current
-from adapter.bridge.settings import (
+from adapter.bridge.session_state.models import Model, ModelRef, Tier, read_models, read_ref, values_of, with_current
+from adapter.bridge.session_state.settings import (
     APPROVALS,
     EFFORT,
     MODE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.skills import MOST_SKILLS, Skill, read_skills, skill_part
+from adapter.bridge.slash_commands.skills import MOST_SKILLS, Skill, read_skills, skill_part
 
 
 def row(selector: Any, **members: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapter.acp.content import Block, EmbeddedText, ResourceLink, Text
-from adapter.bridge.slash import GoalVerb, Slash, read_goal, read_slash
+from adapter.bridge.slash_commands.slash import GoalVerb, Slash, read_goal, read_slash
 
 LINK = ResourceLink("file:///a", "a")
 FILE = EmbeddedText("file:///b", "unsaved")

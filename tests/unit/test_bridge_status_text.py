@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.card_style import CardStyle
-from adapter.bridge.settings import Settings
-from adapter.bridge.status_text import goal_text, outputs_text, status_text
+from adapter.bridge.session_state.settings import Settings
+from adapter.bridge.slash_commands.status_text import goal_text, outputs_text, status_text
+from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.items import ItemState
 
 

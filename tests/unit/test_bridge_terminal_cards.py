@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from adapter.bridge.throttle import INTERVAL
+from adapter.bridge.tool_cards.throttle import INTERVAL
 from tests.card_screen import SHELL, Json, Screen, printed, text_of
 
 TERMINAL: Json = {"type": "terminal", "terminalId": "i1"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.bridge.bounded_text import CARD_TEXT_BYTES
-from adapter.bridge.throttle import FRESH_SECONDS, INTERVAL, MOST_CREDIT, Throttle
+from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL, MOST_CREDIT, Throttle
 
 TINY = 1e-9
 

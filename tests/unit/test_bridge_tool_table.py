@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 
 from adapter.acp.updates import ToolKind
-from adapter.bridge.tool_arguments import HIGHEST_LINE, MOST_PLACES, hint, parsed, places
-from adapter.bridge.tool_table import TOOLS, UNKNOWN, shown_name, tool_named
+from adapter.bridge.tool_cards.tool_arguments import HIGHEST_LINE, MOST_PLACES, hint, parsed, places
+from adapter.bridge.tool_cards.tool_table import TOOLS, UNKNOWN, shown_name, tool_named
 
 ROOT = "/srv/demo/orchard"
 

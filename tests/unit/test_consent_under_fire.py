@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from adapter.bridge.permission import STOP_OPTION
+from adapter.bridge.consent.permission import STOP_OPTION
 from adapter.msp.errors import MspError
 from adapter.wire.envelope import RpcError
 from tests.consenting import ALLOW, ALWAYS, DENY, Consenting, Json, Shown, consenting, selected, settled

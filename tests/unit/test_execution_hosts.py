@@ -14,10 +14,10 @@ from typing import Any
 import anyio
 import pytest
 
-from adapter.bridge import restarts
-from adapter.bridge.execution_hosts import ExecutionHosts
-from adapter.bridge.host_choice import HostChoice
-from adapter.bridge.launch_profile import RESTRICTED, USUAL
+from adapter.bridge.hosts import restarts
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL
 from adapter.hosts.simulated.profiles import PROFILES
 from adapter.msp.abilities import ASKED, Abilities
 from adapter.msp.errors import HostClosed, HostGone, MspError

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output import negotiation
 from adapter.bridge.stored_output.negotiation import Negotiation, negotiate
 from host_probe import VERSION_TIMEOUT, VersionCache, probe_version

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS, ReadHost
 from adapter.msp.budgets import READ_HOST_IDLE
 from adapter.msp.errors import HostGone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.bridge.restarts import DELAYS, WINDOW, Restarts
+from adapter.bridge.hosts.restarts import DELAYS, WINDOW, Restarts
 
 
 def restart_all(restarts: Restarts, now: float) -> list[float | None]:

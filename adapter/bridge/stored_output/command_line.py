@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from adapter.bridge.host_choice import HostChoice
+from adapter.bridge.hosts.host_choice import HostChoice
 from host_probe import Verified, parse_server_version, verified_for_reading
 
 

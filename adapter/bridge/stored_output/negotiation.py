@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import KEY, advertisement
 from adapter.msp.host import HostStartError

@@ -13,7 +13,7 @@ from typing import Final
 
 import anyio
 
-from adapter.bridge.host_choice import HostChoice, resolve_muse
+from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.msp.budgets import READ_HOST_IDLE
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand

@@ -1,0 +1,1 @@
+"""What Muse asks the user: permissions and questions."""

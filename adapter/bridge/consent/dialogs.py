@@ -1,0 +1,261 @@
+"""Open approvals of one session as permission dialogs at the client: one per stage, withdrawn when they are
+overtaken (`msp.md §15`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final, NamedTuple
+
+import anyio
+
+from adapter.bridge.consent import permission
+from adapter.bridge.consent.client_questions import ClientQuestions
+from adapter.bridge.projection import Projection
+from adapter.msp.errors import HostGone, MspError
+from adapter.msp.session import Session
+from adapter.wire.background import Background
+from adapter.wire.envelope import Params
+from adapter.wire.peer import PeerClosed
+
+log = logging.getLogger("adapter.bridge")
+
+FEEDBACK_TIMEOUT: Final = 600.0
+"""Seconds the user may take to say why something was refused; the refusal itself is known and does not wait longer."""
+
+_SETTLED_KINDS: Final = frozenset({"approvalNotFound", "approvalAlreadyResolved"})
+_MOVED_ON_KINDS: Final = frozenset({"approvalRequirementStale", "approvalChoiceInvalid"})
+
+Stop = Callable[[Params], None]
+"""Stops what asks for an approval that can neither be shown nor refused."""
+
+Preview = Callable[[Params], Awaitable[list[dict[str, Any]]]]
+"""What an approval's call would change, as the content of a card."""
+
+
+class _Decision(NamedTuple):
+    choice_id: str
+    feedback: str | None = None
+
+
+class _Asked:
+    """A question as it was put, and what has become of it. `scope` is around all of it, `asking` around the wait for
+    the client."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.scope = anyio.CancelScope()
+        self.asking = anyio.CancelScope()
+        self.refused = anyio.Event()
+        """It is refused whatever the client says."""
+        self.deciding = False
+        self.decided = False
+        """For good; only the host's word that it is settled is still to come."""
+        self.following: Params | None = None
+        """What the host asked while a decision was on its way."""
+
+    def refuse(self) -> None:
+        self.refused.set()
+        self.asking.cancel()
+
+
+class Dialogs:
+    """Asks the client, tells the host. What a turn that `is_stopped` still asks for is refused without asking; `stop`
+    is called when the client cancels instead of choosing, or nothing can be refused."""
+
+    def __init__(
+        self,
+        client: ClientQuestions,
+        session: Session,
+        projection: Projection,
+        background: Background,
+        preview: Preview,
+        stop: Stop,
+        is_stopped: Callable[[Any], bool],
+        *,
+        of_child: bool = False,
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._projection = projection
+        self._background = background
+        self._preview = preview
+        self._stop = stop
+        self._is_stopped = is_stopped
+        self._of_child = of_child
+        """Whether the session itself is a subagent's, which the client never sees."""
+        self._asked: dict[str, _Asked] = {}
+        """The newest question of each approval that is not settled, answered or not."""
+
+    def ask(self, params: Params) -> None:
+        """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn. The
+        same question is not asked again, be it decided or not."""
+        approval_id = params["approvalId"]
+        before = self._asked.get(approval_id)
+        if before is not None:
+            if before.decided or permission.same(before.params, params):
+                return
+            if before.deciding:
+                before.following = params
+                return
+        self.withdraw(approval_id)
+        asked = self._asked[approval_id] = _Asked(params)
+        item_id = params.get("itemId")
+        if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
+            shown = permission.question(params, by_subagent=self._of_child)
+            self._projection.ask(item_id, params.get("turnId"), shown)
+        self._background.start(self._dialog, asked)
+
+    def resolved(self, params: Params) -> None:
+        """The host has settled an approval, whoever decided it."""
+        approval_id, item_id = params.get("approvalId"), params.get("itemId")
+        asked = self._asked.get(approval_id) if isinstance(approval_id, str) else None
+        if asked is not None:
+            self.withdraw(asked.params["approvalId"])
+            item_id = asked.params.get("itemId")
+        if not isinstance(item_id, str):
+            return
+        self._projection.decided(item_id)
+        if asked is not None and self._is_subagents(asked):
+            # Nothing else tells of a subagent's call in the session of its parent.
+            self._projection.settle_asked(item_id, "completed" if permission.is_allowed(params) else "failed")
+
+    def withdraw(self, approval_id: str) -> None:
+        """Take a dialog off the screen: it is settled, or has moved on to another stage."""
+        asked = self._asked.pop(approval_id, None)
+        if asked is not None:
+            asked.scope.cancel()
+
+    def turns_over(self, turn_ids: Collection[str]) -> None:
+        """Take the dialogs of turns that are over off the screen, and those that name no turn; not those of subagents,
+        which may outlive any. A turn that the host still runs was given up: what it asks for is refused."""
+        running = self._session.fold.turns.running
+        for approval_id, asked in list(self._asked.items()):
+            turn_id = asked.params.get("turnId")
+            elsewhere = isinstance(turn_id, str) and turn_id not in turn_ids
+            if elsewhere or permission.is_of_subagent(asked.params):
+                continue
+            if turn_id in running:
+                asked.refuse()
+            else:
+                self.withdraw(approval_id)
+
+    def refuse_subagents(self) -> None:
+        """The user stops the session: what its subagents ask for is refused."""
+        for asked in self._asked.values():
+            if self._is_subagents(asked):
+                asked.refuse()
+
+    def ended(self, turn_id: str | None = None) -> None:
+        """A subagent has ended, or one of its turns: its dialogs go, and the cards of its calls that nobody else would
+        end; not those of its own subagents, which may outlive a turn."""
+        for asked in list(self._asked.values()):
+            if turn_id is None or (
+                asked.params.get("turnId") == turn_id and not permission.is_of_subagent(asked.params)
+            ):
+                self.resolved(asked.params | {"decision": None, "policyResult": None})
+
+    def withdraw_all(self) -> None:
+        """Take every dialog off the screen."""
+        for approval_id in list(self._asked):
+            self.withdraw(approval_id)
+
+    async def _dialog(self, asked: _Asked) -> None:
+        with asked.scope:
+            try:
+                decision = await self._decision(asked)
+            except PeerClosed:
+                return
+            if decision is None:
+                if not self._is_stopped(asked.params.get("turnId")):
+                    self._stop(asked.params)
+                # What was stopped settles its approvals; where it does not, this is refused in the end.
+                await asked.refused.wait()
+                decision = self._refusal(asked.params)
+            if decision is not None:
+                await self._decide(asked, decision)
+
+    async def _decision(self, asked: _Asked) -> _Decision | None:
+        """What to tell the host; None means that what asks has to stop."""
+        params = asked.params
+        offered, refusal = permission.options(params.get("availableChoices")), self._refusal(params)
+        if not offered or not self._client.permissions or self._is_refused(asked):
+            return refusal
+        answer: Params | None = None
+        selected, feedback = None, None
+        with asked.asking:
+            preview = await self._preview(params)
+            request = permission.request(self._client.session_id, params, offered, preview, by_subagent=self._of_child)
+            answer = await self._client.permission(request)
+            selected = permission.selected_choice(answer, offered) if answer is not None else None
+            if answer is not None and selected is not None and not self._is_refused(asked):
+                feedback = await self._feedback(params, selected, answer)
+        if self._is_refused(asked) or answer is None:
+            # Whatever is said after the stop allows nothing (`fault-cases.md I5`).
+            return refusal
+        if permission.is_cancelled(answer):
+            # The end of a turn does not settle what its subagents ask for.
+            return refusal if self._is_subagents(asked) else None
+        if selected == permission.STOP_OPTION:
+            return None
+        return refusal if selected is None else _Decision(selected, feedback)
+
+    async def _feedback(self, params: Params, selected: str, answer: Params) -> str | None:
+        """What the user wants to tell the model with the decision, if that can go with it; nothing is fine too."""
+        if not permission.takes_feedback(selected, params.get("availableChoices")):
+            return None
+        given = permission.feedback_in(answer)
+        if given is not None or not self._client.forms:
+            return given
+        form = permission.feedback_form(self._client.session_id, params)
+        content = await self._client.form(form, FEEDBACK_TIMEOUT)
+        return None if content is None else permission.feedback(content.get(permission.FEEDBACK_FIELD))
+
+    async def _decide(self, asked: _Asked, decision: _Decision, *, again: bool = False) -> None:
+        approval_id, requirement = asked.params["approvalId"], asked.params.get("currentRequirementId")
+        asked.deciding = True
+        try:
+            ack = await self._session.decide(approval_id, requirement, decision.choice_id, decision.feedback)
+        except (MspError, HostGone) as error:
+            asked.deciding = False
+            if self._session.host.gone is not None:
+                return log.warning("a decision did not reach the host: %s", error)
+            return await self._not_taken(asked, decision, error, again=again)
+        asked.deciding = False
+        asked.decided = ack.get("terminal") is True
+        if asked.following is not None:
+            self.ask(asked.following)
+        return None
+
+    async def _not_taken(self, asked: _Asked, decision: _Decision, error: MspError | HostGone, *, again: bool) -> None:
+        """The host refused a decision, or did not answer. Consent was for the question as it was put: another one is a
+        new question."""
+        kind = error.kind if isinstance(error, MspError) else None
+        asked.decided = kind in _SETTLED_KINDS
+        await self._session.reconcile()
+        current = self._session.fold.open_approvals.get(asked.params["approvalId"])
+        if current is None or asked.decided:
+            return
+        if not permission.same(current, asked.params):
+            self.ask(current)
+            return
+        # Some hosts report a failure although the decision was taken (`peers.md §9.2`); this one still asks. Words it
+        # does not take are no reason to lose the decision.
+        worth_it = not again and (kind not in _MOVED_ON_KINDS or decision.feedback is not None)
+        repeated = self._refusal(asked.params) if self._is_refused(asked) else _Decision(decision.choice_id)
+        if worth_it and repeated is not None:
+            await self._decide(asked, repeated, again=True)
+        else:
+            log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
+            self._stop(asked.params)
+
+    def _refusal(self, params: Params) -> _Decision | None:
+        choices = params.get("availableChoices")
+        choice_id = permission.refusal(permission.options(choices), choices)
+        return None if choice_id is None else _Decision(choice_id)
+
+    def _is_refused(self, asked: _Asked) -> bool:
+        return asked.refused.is_set() or self._is_stopped(asked.params.get("turnId"))
+
+    def _is_subagents(self, asked: _Asked) -> bool:
+        return self._of_child or permission.is_of_subagent(asked.params)

@@ -1,0 +1,97 @@
+"""Questions in sessions that nobody here listens to: found out whose they are, or refused, so that nothing waits for
+ever (`fault-cases.md I2`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from adapter.bridge.consent import permission
+from adapter.msp.errors import HostGone, MspError
+from adapter.msp.host import QUESTIONS, Host
+from adapter.msp.session import Session
+from adapter.wire.background import Background
+from adapter.wire.envelope import Params
+
+if TYPE_CHECKING:
+    from adapter.bridge.conversation import Conversation
+
+log = logging.getLogger("adapter.bridge")
+
+MOST_WAITING: Final = 1000
+"""Events of one session that wait until it is known whose it is; that takes one answer of the host."""
+
+Events: TypeAlias = list[tuple[str, Params]]
+
+
+class StrayQuestions:
+    """Places them with one of the open conversations."""
+
+    def __init__(self, conversations: Callable[[], Iterable[Conversation]], background: Background) -> None:
+        self._conversations = conversations
+        self._background = background
+
+    def receive(self, host: Host, session_id: str, method: str, params: Params) -> None:
+        """Take in a question of a session of this host; must not block."""
+        known = [each for each in self._here(host) if each.children.knows(session_id)]
+        if known:
+            return known[0].children.adopt(host, session_id, [(method, params)])
+        events: Events = [(method, params)]
+        host.listen(session_id, lambda *event: _keep(events, event))
+        self._background.start(self._place, host, session_id, events)
+        return None
+
+    def _here(self, host: Host) -> list[Conversation]:
+        return [conversation for conversation in self._conversations() if conversation.host is host]
+
+    async def _place(self, host: Host, session_id: str, events: Events) -> None:
+        parent = await self._parent(host, session_id)
+        if parent is not None:
+            return parent.children.adopt(host, session_id, events)
+        host.unlisten(session_id)
+        log.warning("a session that is not open here asks for something; it is refused")
+        session = Session(host, session_id, lambda change: None, self._background)
+        # The newest copy of each: most questions are told twice.
+        questions = {_id(params): params for method, params in events if method in QUESTIONS}
+        for params in questions.values():
+            await self._refuse(session, params)
+        return None
+
+    async def _parent(self, host: Host, session_id: str) -> Conversation | None:
+        """The conversation that the session belongs to: by what the host says of it, else the only one that it can be
+        of."""
+        try:
+            row = (await host.query("session/read", {"sessionId": session_id})).get("session")
+        except (MspError, HostGone):
+            row = None
+        parent_id = row.get("parentSessionId") if isinstance(row, dict) else None
+        here = self._here(host)
+        if isinstance(parent_id, str):
+            return next((each for each in here if each.session_id == parent_id), None)
+        known = [each for each in here if each.children.knows(session_id)]
+        busy = [each for each in here if each.is_busy]
+        return next((few[0] for few in (known, busy, here) if len(few) == 1), None)
+
+    async def _refuse(self, session: Session, params: Params) -> None:
+        choices = params.get("availableChoices")
+        choice_id = permission.refusal(permission.options(choices), choices)
+        approval_id, input_id, turn_id = params.get("approvalId"), params.get("userInputId"), params.get("turnId")
+        try:
+            if isinstance(input_id, str):
+                await session.cancel_input(input_id, "the session is not open in the editor")
+            elif isinstance(approval_id, str) and choice_id is not None:
+                await session.decide(approval_id, params.get("currentRequirementId"), choice_id)
+            elif isinstance(turn_id, str):
+                await session.interrupt(turn_id)
+        except (MspError, HostGone) as error:
+            log.info("the host did not take a refusal: %s", error)
+
+
+def _id(params: Params) -> str:
+    return f"{params.get('approvalId')} {params.get('userInputId')}"
+
+
+def _keep(events: Events, event: tuple[str, Params]) -> None:
+    if len(events) < MOST_WAITING:
+        events.append(event)

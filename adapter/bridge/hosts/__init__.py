@@ -1,0 +1,1 @@
+"""What hosts the sessions run on, which login they have, and how they are replaced."""

@@ -1,0 +1,190 @@
+"""Where a session is loaded: on one host at a time; after that one's death on the next, and on one of another kind when
+that is wanted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import anyio
+
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts, is_durable
+from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
+from adapter.bridge.hosts.reloading import load_again
+from adapter.bridge.tool_cards.cards import outlives_turn
+from adapter.msp.errors import HostGone, MspError, SessionUnreachable
+from adapter.msp.host import Host, Sink
+from adapter.msp.session import Session
+from adapter.wire.background import Background
+from adapter.wire.envelope import Params
+
+log = logging.getLogger("adapter.bridge")
+
+
+class Attachment:
+    """The tie between a session and its host. `receive` takes in the events, `on_gone` is told once of each host that
+    has died; neither may block. `is_busy` says whether anything is being done for the client."""
+
+    def __init__(
+        self,
+        session: Session,
+        hosts: ExecutionHosts,
+        background: Background,
+        config: Params,
+        receive: Sink,
+        on_gone: Callable[[HostGone], None],
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._session = session
+        self._hosts = hosts
+        self._background = background
+        self._config = config
+        """What a host is told of the client's MCP servers when it opens the session, each host anew."""
+        self._receive = receive
+        self._on_gone = on_gone
+        self._is_busy = is_busy
+        self._start: Params | None = None
+        self._profile = self._wanted = USUAL
+        self._moving = anyio.Lock()
+        self._watching = anyio.CancelScope()
+        self._mourned: Host | None = None
+        self._returned_unasked = False
+        session.return_to_host = self._return
+
+    def started(self, request: Params) -> None:
+        """The session is new, and this is what it was started with."""
+        self._start = request
+        self._session.is_whole = True
+
+    def listen(self) -> None:
+        """Take in the session's events from now on, those that were kept for it first."""
+        host = self._session.host
+        host.listen(self._session.session_id, self._receive)
+        self._hosts.join(host, self)
+        self._watching = anyio.CancelScope()
+        self._background.start(self._watch, host, self._watching)
+
+    def unlisten(self) -> None:
+        """Take in nothing more, and leave nothing behind that waits for the host."""
+        self._session.host.unlisten(self._session.session_id)
+        self._hosts.leave(self._session.host, self)
+        self._watching.cancel()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of the session would be lost if its host ended now."""
+        return not (self._is_busy() or self._moving.locked() or self._session.is_unfinished or self._tasks_run)
+
+    @property
+    def _tasks_run(self) -> bool:
+        return any(outlives_turn(item) for item in self._session.fold.items.open_items())
+
+    # -- where it should be
+
+    def found_on(self, profile: LaunchProfile) -> None:
+        """The session has been opened on a host of this kind, because it was there."""
+        self._profile = profile
+
+    def want(self, profile: LaunchProfile) -> None:
+        """Let the session run on a host of this kind from its next prompt on."""
+        self._wanted = profile
+
+    @property
+    def is_to_move(self) -> bool:
+        """Whether the session is on another kind of host than the wanted one."""
+        return self._wanted != self._profile
+
+    async def reach(self) -> None:
+        """Make sure the session is loaded on a living host of the wanted kind: after a death, it is resumed on the next
+        one (`fault-cases.md L9`).
+
+        Raises:
+            SessionUnreachable: it is lost, or cannot be moved now.
+            MspError, HostGone: no host has it.
+        """
+        self._returned_unasked = False
+        await self._settle()
+
+    async def _return(self, missed: HostGone | MspError) -> None:
+        """A command did not find the session where it should be."""
+        await self._settle(reload=isinstance(missed, MspError))
+
+    async def _settle(self, *, reload: bool = False) -> None:
+        async with self._moving:
+            here, wanted = self._session.host, self._wanted
+            await here.wait_if_ending()
+            if here.gone is not None:
+                self._mourn(here)
+                if not is_durable(here):
+                    raise SessionUnreachable("sessionLost", f"Muse had not stored this session, and {here.gone}")
+                host = await self._hosts.host(wanted, self)
+            elif wanted != self._profile:
+                host = await self._moved_out(here, wanted)
+            elif self._hosts.is_outdated(here):
+                host = await self._hosts.host(wanted, self)
+            else:
+                host = here
+            if host is not here or reload:
+                await self._load_on(host)
+                self._profile = wanted
+                self._hosts.settled(self._session.session_id, wanted)
+
+    async def _moved_out(self, here: Host, wanted: LaunchProfile) -> Host:
+        """Have the host let go of the session, and give the one that it goes to."""
+        if self._session.is_unfinished:
+            raise SessionUnreachable("hostBusy", "Something still runs in this session; try again when it has ended")
+        leaves = "session/leave" in (await here.abilities()).methods
+        self._check_alone(here, leaves)
+        host = await self._hosts.host(wanted)
+        self._check_alone(here, leaves)
+        if leaves:
+            self.unlisten()
+            await self._session.leave()
+        else:
+            await self._hosts.end(here)
+            self._mourn(here)
+        return host
+
+    def _check_alone(self, here: Host, leaves: bool) -> None:
+        """A host that cannot let go of one session has to end, which must cost no other one anything."""
+        if not leaves and self._hosts.is_used(here, self):
+            details = "This version of Muse must end to change this, and another session is at work; try again later"
+            raise SessionUnreachable("hostBusy", details)
+
+    async def _load_on(self, host: Host) -> None:
+        self.unlisten()
+        try:
+            async with host.opening():
+                await load_again(self._session, host, self._config, self._start)
+                self.listen()
+        except BaseException:
+            if self._session.host.gone is None:
+                # The next command finds out whether the session is there.
+                self.listen()
+            raise
+
+    # -- the end of a host
+
+    async def _watch(self, host: Host, watching: anyio.CancelScope) -> None:
+        with watching:
+            await host.wait_gone()
+        if watching.cancel_called:
+            return
+        waits = bool(self._session.fold.open_questions) or self._tasks_run
+        self._mourn(host)
+        if waits and is_durable(host) and not host.is_closing and not self._returned_unasked:
+            # Once until it is used again: a session that ends its hosts must not go on doing so by itself.
+            self._returned_unasked = True
+            await self._return_unasked()
+
+    async def _return_unasked(self) -> None:
+        """Go back to what waits for the user, or runs without a prompt."""
+        try:
+            await self._settle()
+        except (MspError, HostGone) as error:
+            log.warning("a session could not be resumed after its host had ended: %s", error)
+
+    def _mourn(self, host: Host) -> None:
+        if self._mourned is not host and host.gone is not None:
+            self._mourned = host
+            self._on_gone(host.gone)

@@ -1,0 +1,97 @@
+"""The place of one kind of host: the host that lives there, who uses it, and what follows on its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import anyio
+
+from adapter.bridge.hosts.restarts import Restarts
+from adapter.msp.host import Host, HostStartError
+
+
+class Tenant(Protocol):
+    """A session that lives on a host."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it would be lost if the host ended now."""
+
+
+class HostSlot:
+    """At most one living host. `start` makes one and starts it."""
+
+    def __init__(self, start: Callable[[], Host]) -> None:
+        self._start = start
+        self._restarts = Restarts()
+        self._changing = anyio.Lock()
+        self.current: Host | None = None
+        self.leaving: set[Host] = set()
+        """Hosts that have been replaced and are not gone yet."""
+        self.outdated = False
+        """Whether the host is to be replaced as soon as nothing runs on it."""
+        self._tenants: dict[Host, set[Tenant]] = {}
+
+    def begin(self) -> Host:
+        """The host there is, else the first one."""
+        if self.current is None:
+            self.current = self._start()
+        return self.current
+
+    async def living(self, asking: Tenant | None = None) -> Host:
+        """A host that has not ended; it may still be on its way to being ready.
+
+        Raises:
+            HostStartError: there is none to be had.
+        """
+        async with self._changing:
+            host = self.current
+            if host is not None:
+                await host.wait_if_ending()
+                if host.gone is not None:
+                    await self._restart(host)
+                elif self.outdated and not self.is_used(host, but_by=asking):
+                    await self.replace()
+            return self.begin()
+
+    async def replace(self) -> None:
+        """End the host; the next one is started when it is gone, so that it finds what this one has stored."""
+        host, self.current, self.outdated = self.current, None, False
+        if host is not None:
+            self.leaving.add(host)
+            await host.close()
+            self.leaving.discard(host)
+
+    async def _restart(self, host: Host) -> None:
+        self._tenants.pop(host, None)
+        self.outdated = False
+        if not host.is_closing:
+            delay = self._restarts.delay(anyio.current_time())
+            if delay is None:
+                seconds = self._restarts.again_in(anyio.current_time())
+                details = (
+                    f"Muse ended too often and is not started again for {seconds:.0f} s; the last time: {host.gone}"
+                )
+                raise HostStartError("hostRestartLimit", details)
+            await anyio.sleep(delay)
+            self._restarts.count(anyio.current_time())
+        self.current = self._start()
+
+    # -- who uses it
+
+    def join(self, host: Host, tenant: Tenant) -> None:
+        """A session lives on this host from now on."""
+        self._tenants.setdefault(host, set()).add(tenant)
+
+    def leave(self, host: Host, tenant: Tenant) -> None:
+        """It lives there no more."""
+        tenants = self._tenants.get(host, set())
+        tenants.discard(tenant)
+        if not tenants:
+            self._tenants.pop(host, None)
+
+    def is_used(self, host: Host, but_by: Tenant | None = None) -> bool:
+        """Whether ending the host would cost anybody else something."""
+        others = self._tenants.get(host, set()) - {but_by}
+        return not host.is_quiet or not all(tenant.is_idle for tenant in others)

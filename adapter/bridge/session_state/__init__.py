@@ -1,0 +1,1 @@
+"""What is set and known in a session: options, plan, usage, remarks."""

@@ -1,0 +1,1 @@
+"""What a prompt with a slash does."""

@@ -1,0 +1,1 @@
+"""Sessions from the list to their end: listed, opened, shown again, copied, deleted."""

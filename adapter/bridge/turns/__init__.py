@@ -1,0 +1,1 @@
+"""From a prompt to its answer: input, queue, stops, steering."""
