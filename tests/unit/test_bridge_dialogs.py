@@ -41,8 +41,10 @@ async def test_open_dialogs_are_answered_in_any_order_each_for_itself() -> None:
         for name in "abc":
             talk.host.tell("approval/requested", talk.approval(turn, name))
         await talk.dialog(3)
-        for shown, option in ((talk.shown[1], "no"), (talk.shown[2], "yes"), (talk.shown[0], "always")):
-            shown.answer(selected(option))
+        # They were asked about at once, in any order.
+        shown = {dialog.params["_meta"]["museApprovalId"]: dialog for dialog in talk.shown}
+        for name, option in (("b", "no"), ("c", "yes"), ("a", "always")):
+            shown[name].answer(selected(option))
             await settled()
         assert decided(talk) == [("b", 0, "no"), ("c", 0, "yes"), ("a", 0, "always")]
 
