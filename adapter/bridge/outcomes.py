@@ -6,6 +6,7 @@ does, as data (`acp.md §5, §14`, `msp.md §7, §12.3`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from adapter.bridge.host_errors import (
 )
 from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout, SessionUnreachable, exit_class
 from adapter.msp.host import HostStartError
-from adapter.msp.turns import TurnOutcome
+from adapter.msp.turns import UNKNOWN_KIND, TurnError, TurnOutcome
 from adapter.wire.envelope import Params, RpcError
 
 END_TURN: Final = "end_turn"
@@ -37,13 +38,39 @@ TURN_KEY: Final = "muse/turn"
 _LIMITS: Final[dict[str, str]] = {
     "stepLimit": "max_turn_requests",
     "turnLimit": "max_turn_requests",
+    "tooManySteps": "max_turn_requests",
+    "tooManyTurns": "max_turn_requests",
+    "maxSteps": "max_turn_requests",
+    "maxTurns": "max_turn_requests",
+    "maxTurnRequests": "max_turn_requests",
     "outputLimit": "max_tokens",
+    "tokenLimit": "max_tokens",
     "maxTokens": "max_tokens",
+    "maxOutputTokens": "max_tokens",
     "length": "max_tokens",
     "contextLimit": "max_tokens",
     "refusal": "refusal",
+    "contentFilter": "refusal",
 }
-"""Words, in `error.kind` or `reason`, for ends that ACP has a stop reason for."""
+"""What a host calls ends that ACP has a stop reason for. Case, spaces, `_` and `-` do not count."""
+
+_WORD: Final = re.compile(r"[\w.:/-]{1,80}")
+"""A kind; what a host says to people is more than one word."""
+
+_FAILURES: Final = frozenset({"failed", "error"})
+"""Terminals of a turn that failed, whatever else is said of it; compared as the words above."""
+
+_OPEN_FAILURES: Final = frozenset({UNKNOWN_KIND, "modelError"})
+"""Kinds of failures that the model's own reason for stopping explains, if it gave one."""
+
+_BETWEEN_WORDS: Final = re.compile(r"[\s_-]+")
+
+
+def _plain(word: str) -> str:
+    return _BETWEEN_WORDS.sub("", word).casefold()
+
+
+_LIMIT_OF: Final = {_plain(word): reason for word, reason in _LIMITS.items()}
 
 LOGIN_ADVICE: Final = "log in with `muse-adapter login` in a terminal, then try again"
 
@@ -53,7 +80,9 @@ WORDS_LENGTH: Final = 500
 
 def without_secrets(outcome: TurnOutcome, scrub: Callable[[str], str]) -> TurnOutcome:
     """The outcome with what the host said of a failure scrubbed."""
-    error = outcome.error and msgspec.structs.replace(outcome.error, message=scrub(outcome.error.message))
+    error = outcome.error and msgspec.structs.replace(
+        outcome.error, kind=scrub(outcome.error.kind), message=scrub(outcome.error.message)
+    )
     return msgspec.structs.replace(outcome, error=error, reason=outcome.reason and scrub(outcome.reason))
 
 
@@ -65,40 +94,66 @@ def stop_reason(outcome: TurnOutcome) -> str:
     """
     if outcome.terminal in {"cancelled", "unqueued"}:
         return CANCELLED
-    words = [word for word in (outcome.error.kind if outcome.error else None, outcome.reason) if word]
-    for word in words:
-        if word in _LIMITS:
-            return _LIMITS[word]
-    if outcome.terminal == "failed" or outcome.error is not None:
+    limit = _told_limit(outcome) or _models_limit(outcome)
+    if limit is not None:
+        return limit
+    if outcome.error is not None or _plain(outcome.terminal) in _FAILURES:
         raise _turn_failure(outcome)
     return END_TURN
 
 
+def _told_limit(outcome: TurnOutcome) -> str | None:
+    """The stop reason for what the host says of the end."""
+    error = outcome.error
+    said = (outcome.reason,) if error is None else (error.kind, error.message, outcome.reason)
+    return next((limit for word in said if word and (limit := _LIMIT_OF.get(_plain(word)))), None)
+
+
+def _models_limit(outcome: TurnOutcome) -> str | None:
+    """The stop reason for why the model stopped, unless the turn failed for another reason."""
+    error = outcome.error
+    explained = (
+        outcome.reason in TURNS if error is None else error.kind not in _OPEN_FAILURES or error.quota is not None
+    )
+    return None if explained or outcome.finish is None else _LIMIT_OF.get(_plain(outcome.finish))
+
+
 def turn_result(outcome: TurnOutcome) -> Params:
-    """The result of a prompt whose turn ended so. A word for the end that ACP has no stop reason for stands beside it
-    (`fault-cases.md H4`).
+    """The result of a prompt whose turn ended so. What the host said of the end stands beside it where the stop reason
+    does not say that (`fault-cases.md H4`).
 
     Raises:
         RpcError: as for `stop_reason`.
     """
     stopped = stop_reason(outcome)
     result: Params = {"stopReason": stopped}
-    if stopped == END_TURN and (outcome.terminal != "completed" or outcome.reason):
+    words = _text_of(outcome) or outcome.reason
+    if stopped != CANCELLED and _told_limit(outcome) is None and (outcome.terminal != "completed" or words):
         said = {"terminal": one_line(outcome.terminal, WORDS_LENGTH)}
-        if outcome.reason:
-            said["reason"] = one_line(outcome.reason, WORDS_LENGTH)
+        if words:
+            said["reason"] = one_line(words, WORDS_LENGTH)
         result["_meta"] = {TURN_KEY: said}
     return result
 
 
 def _turn_failure(outcome: TurnOutcome) -> RpcError:
-    error = outcome.error
-    if error is None:
-        kind = outcome.reason or "unknown"
-        return _failure(
-            TURNS.get(kind, FAILED_TURN), "" if kind in TURNS else f"The turn failed: {kind}", hostKind=kind
-        )
-    return _failure(TURNS.get(error.kind, FAILED_TURN), error.message, error.retryable, hostKind=error.kind)
+    """The kind is that of the error, else the reason, if that is a word."""
+    error = outcome.error or TurnError(outcome.reason or UNKNOWN_KIND, "")
+    kind = error.kind if _WORD.fullmatch(error.kind) else UNKNOWN_KIND
+    meaning = TURNS.get(kind, FAILED_TURN)
+    words = _text_of(outcome)
+    if not words and meaning is FAILED_TURN and kind != UNKNOWN_KIND:
+        words = f"The turn failed: {kind}"
+    return _failure(meaning, words, error.retryable, hostKind=kind)
+
+
+def _text_of(outcome: TurnOutcome) -> str:
+    """What the host says to people of the end; some put it where a word should be."""
+    message, kind = (outcome.error.message, outcome.error.kind) if outcome.error else ("", "")
+    texts = [
+        text for text in (message, outcome.reason, kind) if text and (text is message or not _WORD.fullmatch(text))
+    ]
+    return ": ".join(text for at, text in enumerate(texts) if not any(text in before for before in texts[:at]))
 
 
 def client_error(error: MspError | HostGone, session_id: str | None = None) -> RpcError:

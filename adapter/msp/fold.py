@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from adapter.msp.changes import (
     ApprovalOpened,
@@ -25,6 +25,7 @@ from adapter.msp.changes import (
     SessionClosed,
     SessionFactChanged,
     TextAppended,
+    TextRestated,
     TodoListChanged,
     TokenUsageChanged,
     TurnEnded,
@@ -39,6 +40,9 @@ from adapter.msp.pending import Questions
 from adapter.msp.streams import MESSAGE_FIELD
 from adapter.msp.turns import TurnLedger
 from adapter.msp.vocabulary import OPEN_STATUS, SERVER_REQUESTS
+
+DIFFERING_ITEMS: Final = 50
+"""Items of one turn whose final text differs from what was shown, remembered until a gap explains it."""
 
 Params = dict[str, Any]
 Changes = Sequence[Change]
@@ -65,6 +69,8 @@ class SessionFold:
         self._early = EarlyDeltas()
         self._order = ArrivalOrder()
         self._places: dict[str, Place] = {}
+        self._differing: list[ItemState] = []
+        """Settled in the present turn with another text than was shown: a gap may be told that explains it."""
         self._live = True
         self._paging = False
         self._asking = True
@@ -129,6 +135,19 @@ class SessionFold:
         for item in self.items.open_items():
             item.frozen = True
         self._early.distrust()
+
+    def note_hole(self) -> list[Change]:
+        """Events have been lost: deltas may be missing in what was shown (`msp.md §11.4`)."""
+        self.distrust_streams()
+        for item in (*self.items.open_items(), *self._differing):
+            item.holed = True
+        differing, self._differing = self._differing, []
+        return [change for item in differing for change in self._restated(item)]
+
+    def end_untold(self, turn_id: str) -> Changes:
+        """A turn is over as far as anybody can know, and nobody told what came of it."""
+        ended = self.turns.end_untold(turn_id)
+        return (TurnEnded(*ended),) if ended else ()
 
     def forget_asked(self) -> None:
         """The host has gone, and its questions with it: one that the next host tells is a new one to the user, also
@@ -275,8 +294,18 @@ class SessionFold:
         item.ahead = self._paging
         texts: list[Change] = self._begin(item) if first else []
         texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
+        texts += self._restated(item)
         changed = ItemChanged(item, first)
         return [changed, *texts] if first else [*texts, changed]
+
+    def _restated(self, item: ItemState) -> list[Change]:
+        """The whole texts of a settled item where those that were shown have a hole."""
+        if item.is_open or not item.differs:
+            return []
+        if not item.holed:
+            self._differing = [*self._differing[1 - DIFFERING_ITEMS :], item]
+            return []
+        return [TextRestated(item, field, text) for field, text in item.restate()]
 
     def _catch_up_with(self, raw: Any) -> None:
         """The live stream has reached a full object that a page brought before."""
@@ -298,6 +327,7 @@ class SessionFold:
         command_id = command_id if isinstance(command_id, str) else None
         if not isinstance(turn_id, str) or not self.turns.start(turn_id, command_id):
             return ()
+        self._differing.clear()
         if self._live:
             self._early.trust()
         return (TurnStarted(turn_id, command_id),)
@@ -343,8 +373,7 @@ class SessionFold:
         after, following = params.get("after"), params.get("next")
         if not isinstance(after, str) or not isinstance(following, str):
             return ()
-        self.distrust_streams()
-        return (GapSeen(after, following),)
+        return (GapSeen(after, following), *self.note_hole())
 
     def _fact(self, name: str, params: Params) -> Changes:
         todo = _todo_items(params) if name == "todoList" else []
@@ -355,6 +384,7 @@ class SessionFold:
         if name == "todoList":
             return (TodoListChanged(todo),)
         if name == "tokenUsage":
+            self.turns.finish(params.get("turnId"), params.get("finishReason"))
             return (TokenUsageChanged(params),)
         if name == "contextUsage":
             return (ContextUsageChanged(params),)

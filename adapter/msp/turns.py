@@ -12,6 +12,8 @@ REMEMBERED_OUTCOMES: Final = 1000
 
 UNQUEUED: Final = "unqueued"
 UNKNOWN_TERMINAL: Final = "unknown"
+UNTOLD: Final = "untold"
+UNKNOWN_KIND: Final = "unknown"
 
 
 class TurnError(msgspec.Struct, frozen=True):
@@ -27,7 +29,8 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     """How a turn ended.
 
     `terminal` is `completed`, `failed`, `cancelled`, `unqueued` (it was reclaimed and never ran), a word newer than
-    this table, or `unknown` when the host named none. `duration_ms` is in milliseconds, `usage` as the host sent it.
+    this table, `unknown` when the host named none, or `UNTOLD` when its end was lost. `finish` is why the model stopped, the last time it was asked.
+    `duration_ms` is in milliseconds, `usage` as the host sent it.
     """
 
     terminal: str
@@ -35,6 +38,12 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     reason: str | None = None
     usage: dict[str, Any] | None = None
     duration_ms: int | None = None
+    finish: str | None = None
+
+
+UNTOLD_END: Final = TurnOutcome(UNTOLD)
+"""The end of a turn that no longer runs, and of which nobody told what came of it. A host cannot say so: it is known by
+being this object."""
 
 
 class TurnLedger:
@@ -44,6 +53,7 @@ class TurnLedger:
         self._running: dict[str, str | None] = {}
         self._outcomes: OrderedDict[str, TurnOutcome] = OrderedDict()
         self._retracted: OrderedDict[str, None] = OrderedDict()
+        self._finishes: OrderedDict[str, str | None] = OrderedDict()
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -84,6 +94,17 @@ class TurnLedger:
         """Settles a reclaimed turn: nothing else will ever be said about it."""
         return self._settle(turn_id, TurnOutcome(UNQUEUED))
 
+    def finish(self, turn_id: object, reason: object) -> None:
+        """Notes why the model stopped in this turn; it may be asked again, and the last reason counts."""
+        if isinstance(turn_id, str):
+            self._finishes[turn_id] = reason if isinstance(reason, str) else None
+            if len(self._finishes) > REMEMBERED_OUTCOMES:
+                self._finishes.popitem(last=False)
+
+    def end_untold(self, turn_id: str) -> tuple[str, TurnOutcome] | None:
+        """Settles a turn that no longer runs and whose end was lost."""
+        return self._settle(turn_id, UNTOLD_END)
+
     def retract(self, turn_id: object, outcome: object = None) -> bool:
         """Notes a withdrawn user message; False if the host declined. Not a terminal."""
         if not isinstance(turn_id, str) or outcome == "declined":
@@ -97,6 +118,7 @@ class TurnLedger:
         if not isinstance(turn_id, str) or not turn_id or turn_id in self._outcomes:
             return None
         self._running.pop(turn_id, None)
+        outcome = msgspec.structs.replace(outcome, finish=self._finishes.pop(turn_id, None))
         self._outcomes[turn_id] = outcome
         if len(self._outcomes) > REMEMBERED_OUTCOMES:
             self._outcomes.popitem(last=False)
@@ -116,13 +138,15 @@ def _outcome(params: dict[str, Any]) -> TurnOutcome:
 
 
 def turn_error(error: object) -> TurnError | None:
-    """Reads the `error` of `turn/completed` or of `lastTurn`, whatever of it is there."""
+    """Reads the `error` of `turn/completed` or of `lastTurn`, whatever of it is there; it may be a text alone."""
+    if isinstance(error, str) and error:
+        return TurnError(UNKNOWN_KIND, error)
     if not isinstance(error, dict):
         return None
     kind, message = error.get("kind"), error.get("message")
     retryable, quota = error.get("retryable"), error.get("quota")
     return TurnError(
-        kind=kind if isinstance(kind, str) else "unknown",
+        kind=kind if isinstance(kind, str) and kind else UNKNOWN_KIND,
         message=message if isinstance(message, str) else "",
         retryable=retryable if isinstance(retryable, bool) else None,
         quota=quota if isinstance(quota, dict) else None,

@@ -70,6 +70,47 @@ def test_h2_a_limit_is_told_as_what_it_is(tmp_path: Path, members: dict[str, Any
         assert case.text() == "hello"
 
 
+def call(finish: str) -> Step:
+    """The end of one call of the model."""
+    return event("session/tokenUsage", turnId="$T", modelId="m", finishReason=finish)
+
+
+FAILED: Final = {"terminal": "failed", "error": {"kind": "modelError", "message": "", "retryable": False}}
+
+
+@pytest.mark.acp(65)
+@pytest.mark.parametrize(
+    ("calls", "members", "stop_reason"),
+    [
+        (["length"], {}, "max_tokens"),
+        (["stop", "max_tokens"], {}, "max_tokens"),
+        (["length", "stop"], {}, "end_turn"),
+        (["content_filter"], {}, "refusal"),
+        (["length"], FAILED, "max_tokens"),
+    ],
+    ids=["length", "later", "gone on", "filter", "failed"],
+)
+def test_h2_why_the_model_stopped_at_last_counts(
+    tmp_path: Path, calls: list[str], members: dict[str, Any], stop_reason: str
+) -> None:
+    with opened(tmp_path, Plays, scripts=[[*HELLO[:-1], *map(call, calls), ended(**members)], HELLO]) as case:
+        assert case.prompt()["stopReason"] == stop_reason
+        assert case.prompt() == END_TURN
+
+
+@pytest.mark.acp(66)
+@pytest.mark.parametrize(
+    "members",
+    [{"error": {"kind": "modelError"}, "reason": "demo quota used up"}, {"error": "demo quota used up"}],
+    ids=["reason", "text"],
+)
+def test_h3_the_text_of_the_host_is_kept_wherever_it_stands(tmp_path: Path, members: Json) -> None:
+    with opened(tmp_path, Plays, scripts=[[*HELLO[:-1], ended("failed", **members)]]) as case:
+        error = case.adapter.response(case.begin())["error"]
+        assert error["data"]["details"] == "demo quota used up"
+        assert " " not in error["data"]["hostKind"]
+
+
 @pytest.mark.acp(65)
 @pytest.mark.parametrize(
     ("members", "said"),

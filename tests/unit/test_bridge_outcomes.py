@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapter.bridge.host_errors import REFUSALS, TURNS
-from adapter.bridge.outcomes import _LIMITS, LOGIN_ADVICE, client_error, stop_reason, without_secrets
+from adapter.bridge.outcomes import _LIMITS, LOGIN_ADVICE, client_error, stop_reason, turn_result, without_secrets
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.host import HostStartError
 from adapter.msp.turns import TurnError, TurnOutcome
@@ -15,8 +15,10 @@ from adapter.msp.vocabulary import ERRORS
 from adapter.wire.envelope import RpcError
 
 
-def failed(kind: str = "modelError", message: str = "demo quota used up", **more: Any) -> TurnOutcome:
-    return TurnOutcome("failed", error=TurnError(kind, message, **more))
+def failed(
+    kind: str = "modelError", message: str = "demo quota used up", finish: str | None = None, **more: Any
+) -> TurnOutcome:
+    return TurnOutcome("failed", error=TurnError(kind, message, **more), finish=finish)
 
 
 def error_of(outcome: TurnOutcome) -> RpcError:
@@ -47,6 +49,19 @@ def data(error: RpcError) -> dict[str, Any]:
         (failed("stepLimit"), "max_turn_requests"),
         (TurnOutcome("failed", reason="turnLimit"), "max_turn_requests"),
         (TurnOutcome("completed", reason="refusal"), "refusal"),
+        (TurnOutcome("failed", reason="output limit"), "max_tokens"),
+        (TurnOutcome("completed", reason="Too many steps"), "max_turn_requests"),
+        (failed("OUTPUT_LIMIT"), "max_tokens"),
+        (failed("unknown", "output-limit"), "max_tokens"),
+        (failed("max_turn_requests"), "max_turn_requests"),
+        (TurnOutcome("completed", reason="content_filter"), "refusal"),
+        (TurnOutcome("completed", finish="max_output_tokens"), "max_tokens"),
+        (TurnOutcome("completed", finish="content_filter"), "refusal"),
+        (TurnOutcome("completed", finish="stop"), "end_turn"),
+        (TurnOutcome("completed", reason="stepLimit", finish="length"), "max_turn_requests"),
+        (TurnOutcome("failed", finish="length"), "max_tokens"),
+        (failed(finish="length"), "max_tokens"),
+        (TurnOutcome("cancelled", finish="length"), "cancelled"),
     ],
     ids=lambda value: getattr(value, "terminal", value),
 )
@@ -76,6 +91,48 @@ def test_h3_a_failure_always_says_something(outcome: TurnOutcome) -> None:
     error = error_of(outcome)
     assert " " in data(error)["details"]
     assert data(error)["hostKind"] == (outcome.error.kind if outcome.error else outcome.reason or "unknown")
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [failed("authRequired", finish="length"), failed(finish="length", quota={"limitKind": "weekly"})],
+    ids=["login", "quota"],
+)
+def test_h3_a_failure_with_another_cause_is_no_limit(outcome: TurnOutcome) -> None:
+    assert "demo quota used up" in data(error_of(outcome))["details"]
+
+
+def test_h3_a_turn_that_was_lost_is_no_limit() -> None:
+    assert data(error_of(TurnOutcome("failed", reason="crash", finish="length")))["hostKind"] == "crash"
+
+
+def test_h3_words_of_a_failure_that_is_told_as_a_limit_stand_beside_it() -> None:
+    said = {"terminal": "failed", "reason": "demo quota used up"}
+    assert turn_result(failed(finish="length")) == {"stopReason": "max_tokens", "_meta": {"muse/turn": said}}
+    assert turn_result(failed("outputLimit")) == {"stopReason": "max_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [
+        (TurnOutcome("failed", reason="demo quota used up"), "unknown"),
+        (TurnOutcome("failed", TurnError("modelError", ""), "demo quota used up"), "modelError"),
+        (TurnOutcome("failed", TurnError("modelError", "no"), "demo quota used up"), "modelError"),
+        (TurnOutcome("failed", TurnError("unknown", "demo quota used up")), "unknown"),
+        (TurnOutcome("failed", TurnError("demo quota used up", "")), "unknown"),
+        (TurnOutcome("FAILED", reason="demo quota used up"), "unknown"),
+        (TurnOutcome("error", reason="demo quota used up"), "unknown"),
+    ],
+)
+def test_h3_the_hosts_text_is_kept_wherever_it_stands(outcome: TurnOutcome, kind: str) -> None:
+    told = data(error_of(outcome))
+    assert told["details"].count("demo quota used up") == 1 and told["hostKind"] == kind
+
+
+def test_h3_a_kind_of_tomorrow_is_told() -> None:
+    for outcome in (TurnOutcome("failed", reason="quotaUsedUp"), failed("quotaUsedUp", "")):
+        told = data(error_of(outcome))
+        assert (told["details"], told["hostKind"]) == ("The turn failed: quotaUsedUp", "quotaUsedUp")
 
 
 def test_o8_only_a_missing_login_is_an_authentication_error() -> None:
@@ -188,7 +245,9 @@ def test_q2_a_failure_is_told_without_secrets() -> None:
     def scrub(text: str) -> str:
         return text.replace("s3cret", "[hidden]")
 
-    failed = TurnOutcome("failed", TurnError("modelError", "bad key s3cret"), "s3cret", {"outputTokens": 1})
+    failed = TurnOutcome("failed", TurnError("key s3cret", "bad key s3cret"), "s3cret", {"outputTokens": 1})
     clean = without_secrets(failed, scrub)
-    assert clean == TurnOutcome("failed", TurnError("modelError", "bad key [hidden]"), "[hidden]", {"outputTokens": 1})
+    assert clean == TurnOutcome(
+        "failed", TurnError("key [hidden]", "bad key [hidden]"), "[hidden]", {"outputTokens": 1}
+    )
     assert without_secrets(TurnOutcome("completed"), scrub) == TurnOutcome("completed")

@@ -104,7 +104,30 @@ def test_outcomes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [ledger.is_retracted(turn_id) for turn_id in "abc"] == [False, True, True]
 
 
-@pytest.mark.parametrize("error", [None, "text", 5, []])
+def test_h3_an_error_may_be_a_text() -> None:
+    assert turn_error("demo quota used up") == TurnError("unknown", "demo quota used up")
+
+
+def test_h2_the_last_reason_for_stopping_counts() -> None:
+    ledger = TurnLedger()
+    for turn_id, reason in [("t", "length"), ("u", "length"), ("t", "stop"), (None, "length"), (7, "length")]:
+        ledger.finish(turn_id, reason)
+    for turn_id, finish in [("t", "stop"), ("u", "length"), ("v", None)]:
+        ended = ledger.complete({"turnId": turn_id, "terminal": "completed"})
+        assert ended == (turn_id, TurnOutcome("completed", finish=finish))
+
+
+def test_h2_a_call_without_a_reason_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.msp.turns.REMEMBERED_OUTCOMES", 1)
+    ledger = TurnLedger()
+    ledger.finish("t", "length")
+    ledger.finish("u", "length")
+    ledger.finish("u", ["stop"])
+    for turn_id in "tu":
+        assert ledger.complete({"turnId": turn_id}) == (turn_id, TurnOutcome("unknown"))
+
+
+@pytest.mark.parametrize("error", [None, "", 5, []])
 def test_what_is_no_error_object_is_no_error(error: Any) -> None:
     assert turn_error(error) is None
 
