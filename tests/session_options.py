@@ -15,6 +15,7 @@ from adapter.bridge.session_state.notices import Notices
 from adapter.bridge.session_state.session_options import SessionOptions
 from adapter.msp.changes import Change, SessionFactChanged, TokenUsageChanged
 from adapter.msp.errors import HostGone
+from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.session import Session
 from adapter.wire.background import Background
@@ -33,6 +34,7 @@ class FakeHost:
 
     def __init__(self) -> None:
         self.gone: HostGone | None = None
+        self.handshake = Handshake("m", "1", "", frozenset(), True, None)
         self.models: Json | Exception = {"models": [LARGE, SMALL]}
         self.listing = anyio.Event()
         self.listing.set()

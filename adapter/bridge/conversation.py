@@ -50,7 +50,7 @@ from adapter.msp.changes import (
     TurnEnded,
     TurnStarted,
 )
-from adapter.msp.errors import HostGone
+from adapter.msp.errors import HostGone, SessionUnreachable
 from adapter.msp.history import Opened
 from adapter.msp.host import Host
 from adapter.msp.session import Session
@@ -245,13 +245,12 @@ class Conversation:
         self._past.take_note(self._opened)
 
     async def close(self) -> None:
-        """Stop what runs, answer it, and let the host forget the session; it stays stored."""
+        """Stop what runs, answer it, and show nothing more; the host still has to be left."""
         self.cancel()
         await self._prompts.all_answered()
         self._projection.close_turn(None)
         self.retire()
         self.unlisten()
-        await self.leave()
 
     async def leave(self) -> None:
         """Let the host forget the session; it stays stored."""
@@ -273,6 +272,11 @@ class Conversation:
     def is_idle(self) -> bool:
         """Whether nothing runs in the session, asked for or not."""
         return self._attachment.is_idle
+
+    @property
+    def lost(self) -> SessionUnreachable | None:
+        """Why the session is nowhere any more; None if it is somewhere."""
+        return self._attachment.lost
 
     def admit(self, blocks: tuple[Block, ...], trace: TraceContext | None, call: Call) -> Work:
         """Put a prompt in line; called in arrival order, so that a later cancel includes it."""

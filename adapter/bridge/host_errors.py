@@ -188,7 +188,7 @@ ENDS: Final[dict[str, Meaning]] = {
         "Muse cannot do this",
         "modeUnavailable",
         False,
-        "This version of Muse cannot be started without its own tools for writing and running",
+        "Muse cannot run the session without its own tools for writing and running",
     ),
     "hostBusy": Meaning(
         INVALID_REQUEST,
@@ -198,7 +198,11 @@ ENDS: Final[dict[str, Meaning]] = {
         "The session must move to another host, and something still runs where it is",
     ),
     "sessionLost": Meaning(
-        INTERNAL_ERROR, "The session is lost", "sessionLost", False, "Muse ended and does not have the session any more"
+        RESOURCE_NOT_FOUND,
+        "The session is lost",
+        "sessionLost",
+        False,
+        "Muse ended and does not have the session any more",
     ),
 }
 """Hosts that gave no usable answer, by what became of them."""

@@ -13,10 +13,18 @@ from adapter.acp import errors
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.stored_output.errors import session_refused
 from adapter.bridge.terms import Terms
+from adapter.msp.session import LEAVE_SECONDS, UNSUBSCRIBE_SECONDS
 from adapter.wire.background import Background
 
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
+
+
+ANSWER_SECONDS: Final = 1.0
+"""How long the answer to a close waits for the host to let go of the session; it is let go of afterwards too."""
+
+LEFT_SECONDS: Final = UNSUBSCRIBE_SECONDS + LEAVE_SECONDS
+"""How long a session that has been closed is waited for until its host has let go of it."""
 
 
 class Sessions:
@@ -37,6 +45,8 @@ class Sessions:
         self._opening: set[str] = set()
         self._closing: set[str] = set()
         self._closed: OrderedDict[str, int] = OrderedDict()
+        self._leaving: dict[str, anyio.Event] = {}
+        """Closed sessions that their host has not let go of."""
 
     def get(self, session_id: str) -> Conversation:
         """An open session.
@@ -135,8 +145,27 @@ class Sessions:
 
     async def _finish_closing(self, conversation: Conversation, closed: anyio.Event) -> None:
         """The rest of a close, also when the client no longer waits for it."""
+        session_id = conversation.session_id
         try:
             await conversation.close()
+            left = self._leaving[session_id] = anyio.Event()
+            self._background.start(self._leave, conversation, left)
+            with anyio.move_on_after(ANSWER_SECONDS):
+                await left.wait()
         finally:
-            self._closing.discard(conversation.session_id)
+            self._closing.discard(session_id)
             closed.set()
+
+    async def _leave(self, conversation: Conversation, left: anyio.Event) -> None:
+        try:
+            await conversation.leave()
+        finally:
+            if self._leaving.get(conversation.session_id) is left:
+                del self._leaving[conversation.session_id]
+            left.set()
+
+    async def left(self, session_id: str) -> None:
+        """Wait until the host has let go of a session that was closed: it would do so to the session opened anew."""
+        if session_id in self._leaving:
+            with anyio.move_on_after(LEFT_SECONDS):
+                await self._leaving[session_id].wait()

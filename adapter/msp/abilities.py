@@ -18,7 +18,7 @@ from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.peer import Answer, BadAnswer, Peer, PeerClosed
 from host_probe import Abilities
 
-__all__ = ["ASKED", "Abilities", "Inquiry", "abilities_of", "questions"]
+__all__ = ["ASKED", "NOBODY", "Abilities", "Inquiry", "abilities_of", "is_lacking", "questions"]
 
 ANSWER_SECONDS: Final = 2.0
 """How long after the handshake the answers are waited for, by whoever needs them."""
@@ -70,8 +70,13 @@ def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:
 def _is_there(answer: Params | Exception) -> bool:
     if isinstance(answer, RpcError):
         error = MspError.from_error({"code": answer.code, "message": answer.message, "data": answer.data})
-        return error.code != METHOD_NOT_FOUND and error.kind not in _LACKING
+        return not is_lacking(error)
     return not isinstance(answer, Exception)
+
+
+def is_lacking(error: MspError) -> bool:
+    """Whether the host refused a method because it does not have it."""
+    return error.code == METHOD_NOT_FOUND or error.kind in _LACKING
 
 
 class Inquiry:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
+import anyio
+
+from adapter.msp.abilities import is_lacking
 from adapter.msp.changes import Change, GapLeft
 from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
 from adapter.msp.fold import SessionFold
@@ -18,8 +21,9 @@ from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.msp")
 
+UNSUBSCRIBE_SECONDS: Final = 2.0
 LEAVE_SECONDS: Final = 10.0
-"""How long a host may take to let go of a session after it said that it will."""
+"""How long a host may take to stop a session's events, and to let go of it."""
 
 
 class Session:
@@ -111,20 +115,24 @@ class Session:
 
     async def leave(self) -> None:
         """Stop the events and, where the host can, whatever runs, and have it unload the session; a failure is only
-        logged. Returns when the host has let go of it, or nothing more can be done."""
+        logged. Returns when the host has let go of it, or nothing more can be done, which takes no longer than
+        `UNSUBSCRIBE_SECONDS` and `LEAVE_SECONDS`."""
+        asked = {"sessionId": self.session_id}
+        await self._let_go(self.host.query("view/unsubscribe", asked), UNSUBSCRIBE_SECONDS)
+        leaving = self.host.carry_out(
+            "session/leave", {**asked, "stop": True}, conclusion="session/leaveCompleted", seconds=LEAVE_SECONDS
+        )
+        await self._let_go(leaving, LEAVE_SECONDS)
+
+    async def _let_go(self, step: Coroutine[Any, Any, object], seconds: float) -> None:
         try:
-            await self.host.query("view/unsubscribe", {"sessionId": self.session_id})
-            await self.host.carry_out(
-                "session/leave",
-                {"sessionId": self.session_id, "stop": True},
-                conclusion="session/leaveCompleted",
-                seconds=LEAVE_SECONDS,
-            )
+            with anyio.fail_after(seconds):
+                await step
         except MspError as error:
-            if error.kind != "methodNotFound":
+            if not is_lacking(error):
                 log.warning("the host did not let go of a session: %s", error)
-        except RequestTimeout as error:
-            log.warning("the host did not let go of a session: %s", error)
+        except (RequestTimeout, TimeoutError) as error:
+            log.warning("the host did not let go of a session: %s", error or "it did not answer")
         except HostGone:
             pass
 

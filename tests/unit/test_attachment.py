@@ -15,7 +15,7 @@ from adapter.bridge.hosts import reloading
 from adapter.bridge.hosts.attachment import Attachment
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL, LaunchProfile
-from adapter.msp.abilities import Abilities
+from adapter.msp.abilities import NOBODY, Abilities
 from adapter.msp.errors import HostClosed, HostGone, MspError, SessionUnreachable
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host, Sink
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
 
+NO_METHOD = MspError(-32601, "methodNotFound", "there is no such method")
+
 
 class Lodging:
     """What an attachment needs of a host. `refusals` are raised by a method, one a time, before it answers."""
@@ -34,6 +36,7 @@ class Lodging:
     def __init__(self, *methods: str, durable: bool = True) -> None:
         self.gone: HostGone | None = None
         self.is_closing = False
+        self.loads = True
         self.handshake = Handshake("m", "1", "", frozenset(), durable, None)
         self.sent: list[tuple[str, Json]] = []
         self.refusals: dict[str, list[Exception]] = {}
@@ -51,6 +54,8 @@ class Lodging:
         return await self.command(method, params)
 
     async def command(self, method: str, params: Json, **more: Any) -> Json:
+        if params["sessionId"] == NOBODY:
+            raise MspError(-32020, "sessionNotFound", "there is none") if self.loads else NO_METHOD
         self.sent.append((method, {**params, **more}))
         await anyio.lowlevel.checkpoint()
         if self.gone is not None:
@@ -356,6 +361,59 @@ async def test_a_session_that_is_nowhere_is_found_again() -> None:
         await there.session.command("turn/start", {})
         asked = [method for method in here.methods() if method in ("turn/start", "session/resume")]
         assert asked == ["turn/start", "session/resume", "turn/start"]
+
+
+@pytest.mark.parametrize("leaves", [["session/leave"], []], ids=["leaves", "ends"])
+@pytest.mark.parametrize("durable", [True, False])
+async def test_n6_a_session_that_could_not_be_loaded_elsewhere_stays(leaves: list[str], durable: bool) -> None:
+    """Whether its host says that it stores nothing, or lacks the method."""
+    here, other = Lodging(*leaves, durable=durable), Lodging(durable=durable)
+    other.loads = not durable
+    async with lodged(here, restricted=other) as there:
+        there.attachment.want(RESTRICTED)
+        error = await outcome(there.attachment.reach)
+        assert isinstance(error, SessionUnreachable) and error.reason == "modeUnavailable"
+        assert there.host is here and not here.sent and not there.house.ended and "ses-1" in here.sinks
+        there.attachment.want(USUAL)
+        await there.attachment.reach()
+        assert there.attachment.lost is None
+
+
+async def test_n12_a_host_that_stores_nothing_keeps_its_sessions_whatever_becomes_of_the_login() -> None:
+    here, other = Lodging(durable=False), Lodging(durable=False)
+    async with lodged(here, usual=other) as there:
+        there.house.outdated = True
+        await there.attachment.reach()
+        assert there.host is here and not there.house.asked
+
+
+# -- lost
+
+
+async def test_e2_what_a_host_has_not_stored_is_lost_with_it() -> None:
+    here, following = Lodging(durable=False), Lodging(durable=False)
+    async with lodged(here, usual=following) as there:
+        here.die()
+        for use in (there.attachment.reach, lambda: there.session.command("session/rename", {"name": "x"})):
+            error = await outcome(use)
+            assert isinstance(error, SessionUnreachable) and error.reason == "sessionLost"
+        [told] = there.gone
+        assert isinstance(told, SessionUnreachable) and told.reason == "sessionLost"
+        assert there.attachment.lost is not None and not following.sent
+
+
+async def test_l9_a_session_is_lost_where_no_host_loads_any() -> None:
+    here, following = Lodging(), Lodging()
+    following.refusals["session/resume"] = [NO_METHOD] * 2
+    async with lodged(here, usual=following) as there:
+        there.tell("turn/completed", turnId="t1", terminal="completed", **at("v1"))
+        here.die()
+        error = await outcome(there.attachment.reach)
+        assert isinstance(error, SessionUnreachable) and error.reason == "sessionLost"
+        assert cast(object, there.attachment.lost) is error
+        following.refusals.clear()
+        await there.attachment.reach()
+        assert there.attachment.lost is None
 
 
 # -- idleness

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import anyio
 
-from adapter.bridge.hosts.execution_hosts import ExecutionHosts, is_durable
+from adapter.bridge.hosts.execution_hosts import ExecutionHosts
+from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
-from adapter.bridge.hosts.reloading import load_again
+from adapter.bridge.hosts.reloading import load_again, loads_sessions
 from adapter.bridge.tool_cards.cards import outlives_turn
 from adapter.msp.errors import HostGone, MspError, SessionUnreachable
 from adapter.msp.host import Host, Sink
@@ -48,6 +49,8 @@ class Attachment:
         self._moving = anyio.Lock()
         self._watching = anyio.CancelScope()
         self._mourned: Host | None = None
+        self._missed: SessionUnreachable | None = None
+        """What came of loading the session again the last time, if no host has it."""
         self._returned_unasked = False
         session.return_to_host = self._return
 
@@ -74,6 +77,11 @@ class Attachment:
     def is_idle(self) -> bool:
         """Whether nothing of the session would be lost if its host ended now."""
         return not (self._is_busy() or self._moving.locked() or self._session.is_unfinished or self._tasks_run)
+
+    @property
+    def lost(self) -> SessionUnreachable | None:
+        """Why the session is nowhere any more, as far as is known; None if it is somewhere."""
+        return _lost_with(self._session.host) or self._missed
 
     @property
     def _tasks_run(self) -> bool:
@@ -115,12 +123,13 @@ class Attachment:
             await here.wait_if_ending()
             if here.gone is not None:
                 self._mourn(here)
-                if not is_durable(here):
-                    raise SessionUnreachable("sessionLost", f"Muse had not stored this session, and {here.gone}")
+                lost = _lost_with(here)
+                if lost is not None:
+                    raise lost
                 host = await self._hosts.host(wanted, self)
             elif wanted != self._profile:
                 host = await self._moved_out(here, wanted)
-            elif self._hosts.is_outdated(here):
+            elif is_durable(here) and self._hosts.is_outdated(here):
                 host = await self._hosts.host(wanted, self)
             else:
                 host = here
@@ -133,9 +142,15 @@ class Attachment:
         """Have the host let go of the session, and give the one that it goes to."""
         if self._session.is_unfinished:
             raise SessionUnreachable("hostBusy", "Something still runs in this session; try again when it has ended")
+        if not is_durable(here):
+            raise SessionUnreachable("modeUnavailable", "This Muse host stores no sessions, so that none can move")
         leaves = "session/leave" in (await here.abilities()).methods
         self._check_alone(here, leaves)
         host = await self._hosts.host(wanted)
+        if not await loads_sessions(host):
+            raise SessionUnreachable(
+                "modeUnavailable", "This Muse host loads no stored sessions, so that none can move"
+            )
         self._check_alone(here, leaves)
         if leaves:
             self.unlisten()
@@ -157,7 +172,10 @@ class Attachment:
             async with host.opening():
                 await load_again(self._session, host, self._config, self._start)
                 self.listen()
-        except BaseException:
+            self._missed = None
+        except BaseException as error:
+            if isinstance(error, SessionUnreachable):
+                self._missed = error
             if self._session.host.gone is None:
                 # The next command finds out whether the session is there.
                 self.listen()
@@ -187,4 +205,11 @@ class Attachment:
     def _mourn(self, host: Host) -> None:
         if self._mourned is not host and host.gone is not None:
             self._mourned = host
-            self._on_gone(host.gone)
+            self._on_gone(_lost_with(host) or host.gone)
+
+
+def _lost_with(host: Host) -> SessionUnreachable | None:
+    """Why the sessions of this host are lost, if they are."""
+    if host.gone is None or is_durable(host):
+        return None
+    return SessionUnreachable("sessionLost", f"Muse had not stored this session, and {host.gone}")

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import anyio
 
 from adapter.bridge.hosts.host_choice import HostChoice, remembered_abilities, resolve_muse
-from adapter.bridge.hosts.host_slot import HostSlot, Tenant
+from adapter.bridge.hosts.host_slot import HostSlot, Tenant, is_durable
 from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
 from adapter.bridge.hosts.login import Login
 from adapter.hosts.select import stand_in_flags
@@ -44,6 +44,9 @@ __all__ = ["ExecutionHosts", "LaunchProfile"]
 Result = TypeVar("Result")
 
 REMEMBERED_HOMES: Final = 1000
+
+ASIDE_SECONDS: Final = 10.0
+"""How long a host is kept that only served sessions it has no more."""
 
 
 class ExecutionHosts:
@@ -133,7 +136,7 @@ class ExecutionHosts:
 
     def profile_of(self, host: Host) -> LaunchProfile:
         """What kind of host this is."""
-        return next((profile for profile, slot in self._slots.items() if slot.current is host), USUAL)
+        return next((profile for profile, slot in self._slots.items() if slot.has(host)), USUAL)
 
     async def offers(self, profile: LaunchProfile) -> bool:
         """Whether this version of Muse can be started so. Asks it once.
@@ -165,13 +168,15 @@ class ExecutionHosts:
         async with anyio.create_task_group() as tasks:
             for slot in self._slots.values():
                 tasks.start_soon(slot.replace)
+                for host in tuple(slot.aside):
+                    tasks.start_soon(slot.end, host)
 
     async def close(self) -> None:
         """End all hosts and wait until they are gone; there are no others afterwards."""
         self._closed = True
         async with anyio.create_task_group() as tasks:
             for slot in self._slots.values():
-                for host in {*slot.leaving, slot.current}:
+                for host in {*slot.leaving, *slot.aside, slot.current}:
                     if host is not None:
                         tasks.start_soon(host.close)
 
@@ -180,17 +185,19 @@ class ExecutionHosts:
     def join(self, host: Host, tenant: Tenant) -> None:
         """A session lives on this host from now on."""
         for slot in self._slots.values():
-            if slot.current is host:
+            if slot.has(host):
                 slot.join(host, tenant)
 
     def leave(self, host: Host, tenant: Tenant) -> None:
         """It lives there no more."""
         for slot in self._slots.values():
             slot.leave(host, tenant)
+            if host in slot.aside:
+                self._background.start(self._end_in_a_while, slot, host)
 
     def is_used(self, host: Host, but_by: Tenant) -> bool:
         """Whether ending this host would cost another session something."""
-        return any(slot.is_used(host, but_by) for slot in self._slots.values() if slot.current is host)
+        return any(slot.is_used(host, but_by) for slot in self._slots.values() if slot.has(host))
 
     def is_outdated(self, host: Host) -> bool:
         """Whether the host is to be replaced."""
@@ -201,6 +208,11 @@ class ExecutionHosts:
         for slot in self._slots.values():
             if slot.current is host:
                 await slot.replace()
+
+    async def _end_in_a_while(self, slot: HostSlot, host: Host) -> None:
+        """A session that leaves may come back at once, as when opening it anew does not succeed."""
+        await anyio.sleep(ASIDE_SECONDS)
+        await slot.end_if_unused(host)
 
     # -- one host
 
@@ -276,8 +288,3 @@ class ExecutionHosts:
             return
         if host.has_told_abilities and identify(muse, self._choice.environ) == identity:
             self._cache.put_abilities(identity, abilities)
-
-
-def is_durable(host: Host) -> bool:
-    """Whether what the host has acknowledged outlives it."""
-    return host.handshake is not None and host.handshake.durable

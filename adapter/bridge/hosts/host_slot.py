@@ -29,6 +29,8 @@ class HostSlot:
         self.current: Host | None = None
         self.leaving: set[Host] = set()
         """Hosts that have been replaced and are not gone yet."""
+        self.aside: set[Host] = set()
+        """Hosts that take no new sessions, kept for those they have: what they have is nowhere else."""
         self.outdated = False
         """Whether the host is to be replaced as soon as nothing runs on it."""
         self._tenants: dict[Host, set[Tenant]] = {}
@@ -53,15 +55,32 @@ class HostSlot:
                     await self._restart(host)
                 elif self.outdated and not self.is_used(host, but_by=asking):
                     await self.replace()
+                elif self.outdated and not is_durable(host) and self._tenants.get(host):
+                    self.aside.add(host)
+                    self.current, self.outdated = None, False
             return self.begin()
 
     async def replace(self) -> None:
         """End the host; the next one is started when it is gone, so that it finds what this one has stored."""
         host, self.current, self.outdated = self.current, None, False
         if host is not None:
-            self.leaving.add(host)
-            await host.close()
-            self.leaving.discard(host)
+            await self.end(host)
+
+    async def end_if_unused(self, host: Host) -> None:
+        """End a host that was kept for its sessions, if it has none any more."""
+        if host in self.aside and not self.is_used(host):
+            await self.end(host)
+
+    async def end(self, host: Host) -> None:
+        """End a host that is not the current one any more."""
+        self.aside.discard(host)
+        self.leaving.add(host)
+        await host.close()
+        self.leaving.discard(host)
+
+    def has(self, host: Host) -> bool:
+        """Whether this host lives here."""
+        return host is self.current or host in self.aside
 
     async def _restart(self, host: Host) -> None:
         self._tenants.pop(host, None)
@@ -92,6 +111,14 @@ class HostSlot:
             self._tenants.pop(host, None)
 
     def is_used(self, host: Host, but_by: Tenant | None = None) -> bool:
-        """Whether ending the host would cost anybody else something."""
-        others = self._tenants.get(host, set()) - {but_by}
-        return not host.is_quiet or not all(tenant.is_idle for tenant in others)
+        """Whether ending the host would cost anybody else something. A session that is stored nowhere is lost with it,
+        whatever it does, and also for who asks."""
+        tenants = self._tenants.get(host, set())
+        if not is_durable(host) and tenants:
+            return True
+        return not host.is_quiet or not all(tenant.is_idle for tenant in tenants - {but_by})
+
+
+def is_durable(host: Host) -> bool:
+    """Whether what the host has acknowledged outlives it."""
+    return host.handshake is not None and host.handshake.durable

@@ -8,6 +8,7 @@ from typing import Final
 
 import anyio
 
+from adapter.msp.abilities import NOBODY, is_lacking
 from adapter.msp.errors import MspError, SessionUnreachable
 from adapter.msp.host import Host
 from adapter.msp.session import Session
@@ -46,7 +47,7 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
     try:
         result, anew = await _resumed(host, request, cursor)
     except MspError as error:
-        if error.kind != "sessionNotFound":
+        if error.kind != "sessionNotFound" and not is_lacking(error):
             raise
         if start is None or session.fold.turns.any_known:
             raise SessionUnreachable("sessionLost", "Muse does not have this session any more") from None
@@ -62,6 +63,19 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
         if anew:
             log.warning("the host does not know where a session was left; what happened meanwhile is not shown")
         session.catch_up(None if anew or not isinstance(head, str) else head)
+
+
+async def loads_sessions(host: Host) -> bool:
+    """Whether the host can load a session at all, asked about one that nobody has.
+
+    Raises:
+        HostGone: nobody knows.
+    """
+    try:
+        await host.command("session/resume", {"sessionId": NOBODY, "excludeItems": True})
+    except MspError as error:
+        return not is_lacking(error)
+    return True
 
 
 async def _resumed(host: Host, request: Params, cursor: str | None) -> tuple[Params, bool]:

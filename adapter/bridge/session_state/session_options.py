@@ -11,6 +11,7 @@ import msgspec
 
 from adapter.acp import updates
 from adapter.bridge.hosts.attachment import Attachment
+from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.session_state.models import ModelRef, read_models, read_ref, with_current
@@ -29,6 +30,7 @@ from adapter.bridge.session_state.settings import (
     config_options,
     session_modes,
 )
+from adapter.msp.abilities import is_lacking
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
 from adapter.wire.background import Background
@@ -143,7 +145,8 @@ class SessionOptions:
 
     async def _learn_modes(self) -> None:
         try:
-            self._change(can_restrict=await self._can_restrict())
+            # A restricted host is another one, and this one's sessions may be nowhere else (`msp.md §23.4`).
+            self._change(can_restrict=is_durable(self._session.host) and await self._can_restrict())
         except HostGone as error:
             log.info("whether Muse can be restricted is not known: %s", error)
 
@@ -171,6 +174,8 @@ class SessionOptions:
             try:
                 await self._setters[option_id](chosen)
             except (MspError, HostGone) as error:
+                if isinstance(error, MspError) and is_lacking(error):
+                    self._change(fixed=self._settings.fixed | {option_id})
                 raise client_error(error, self._session.session_id) from None
         return {"configOptions": config_options(self._settings)}
 
@@ -198,7 +203,7 @@ class SessionOptions:
                     self._change(effort=tier, standing=True)
                 return
             except MspError as error:
-                if error.kind != "methodNotFound":
+                if not is_lacking(error):
                     raise
                 self._per_turn = True
         self._change(effort=tier)

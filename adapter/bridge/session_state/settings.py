@@ -74,6 +74,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The host keeps the effort, and has no word for taking it back."""
     approval_mode: str | None = None
     """None while the host has not said."""
+    fixed: frozenset[str] = frozenset()
+    """Options that the host does not let be changed."""
     allow_all: bool = False
     """The user started the adapter so that everything may be allowed."""
 
@@ -98,7 +100,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def config_options(settings: Settings) -> list[Json]:
     """All options of the session, most important first."""
     offered = (_mode(settings), _model(settings), _effort(settings), _approvals(settings))
-    return [option for option in offered if option is not None]
+    return [option for option in offered if option is not None and option["id"] not in settings.fixed]
 
 
 def session_modes(settings: Settings) -> Json:

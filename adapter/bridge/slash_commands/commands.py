@@ -156,7 +156,7 @@ class Commands:
                 self._stale = False
                 host = self._session.host
                 # What is not learnt now is not offered: a stale list would promise what is gone.
-                self._skills, self._abilities = await self._read_skills(host), await host.abilities()
+                self._skills, self._abilities = await self._read_skills(host), await _abilities(host)
                 self._learnt_from = host
         finally:
             learning, self._learning = self._learning, None
@@ -173,3 +173,11 @@ class Commands:
         except HostGone as error:
             log.info("the skills of a session could not be read: %s", error)
         return {}
+
+
+async def _abilities(host: Host) -> Abilities:
+    try:
+        return await host.abilities()
+    except HostGone as error:
+        log.info("what a host can do was not told: %s", error)
+        return Abilities()

@@ -63,6 +63,7 @@ class Deletions:
         try:
             if self._sessions.find(session_id) is not None:
                 await self._sessions.close(session_id)
+            await self._sessions.left(session_id)
             with self._sessions.opening(session_id):
                 await self._delete_at_host(session_id)
             deletion.error = None

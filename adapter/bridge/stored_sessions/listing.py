@@ -128,7 +128,8 @@ class Listing:
 
     async def _open_ones(self, folder: str | None, cwd: str | None, known: set[str]) -> list[Params]:
         """Open sessions that are not on the first page, newest first: a host lists some only after their first turn."""
-        missing = [one for one in reversed(self._sessions.all_open()) if one.session_id not in known]
+        here = [one for one in reversed(self._sessions.all_open()) if one.lost is None]
+        missing = [one for one in here if one.session_id not in known]
         if folder is not None:
             missing = await to_thread.run_sync(_in_folder, missing, folder)
         return [listed(one.row(), cwd or one.workspace) for one in missing]

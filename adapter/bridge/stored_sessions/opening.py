@@ -38,6 +38,10 @@ CUT_POINT: Final = f'_meta["{FORK}"].lastTurnId'
 """Where a client says how much of a session is to be copied."""
 
 
+_LACKING: Final = frozenset({"unsupportedByHost", "sessionUnknown"})
+"""What is said of a session that a host does not have, or could not have."""
+
+
 class _Opening:
     """A session on its way to being open; `wanted` unless its request was taken back before the answer."""
 
@@ -92,8 +96,9 @@ class Openings:
         roots = require_roots(asked.cwd, asked.additional_directories)
         session_id = asked.session_id
 
+        await self._sessions.left(session_id)
         with self._sessions.opening(session_id) as known:
-            async with _left_alone(known):
+            async with _lost_named(known), _left_alone(known):
                 try:
                     return await self._resume(asked, roots, known, replay=replay)
                 except RpcError as error:
@@ -159,6 +164,7 @@ class Openings:
             cut = {"cutPoint": {"lastTurnId": asked.last_turn_id}} if asked.last_turn_id is not None else {}
             return {"sessionId": source, "excludeItems": True} | cut
 
+        await self._sessions.left(source)
         with self._sessions.opening(source) as known:
             if known is not None and not known.is_idle:
                 raise errors.session_busy(source, "Something still runs in the session; copy it when that has ended")
@@ -313,6 +319,17 @@ async def _cut_named() -> AsyncIterator[None]:
         if error.data is not None and error.data.get("reason") == "forkBoundaryInvalid":
             error.data["field"] = CUT_POINT
         raise
+
+
+@asynccontextmanager
+async def _lost_named(known: Conversation | None) -> AsyncIterator[None]:
+    """That no host opens a session which is lost is no lack of the host's."""
+    try:
+        yield
+    except RpcError as error:
+        if known is None or known.lost is None or error.data is None or error.data.get("reason") not in _LACKING:
+            raise
+        raise client_error(known.lost, known.session_id) from None
 
 
 @asynccontextmanager

@@ -153,7 +153,10 @@ class Tasks:
         self._background.start(self._learn, host)
 
     async def _learn(self, host: Host) -> None:
-        methods = (await host.abilities()).methods
+        try:
+            methods = (await host.abilities()).methods
+        except HostGone:
+            return
         if host is self._host and methods != self._methods:
             self._methods = methods
             self._on_learnt()
