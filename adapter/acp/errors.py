@@ -65,8 +65,10 @@ def session_closed(session_id: str) -> RpcError:
 
 
 def session_busy(session_id: str, details: str) -> RpcError:
-    """The session exists, but what it is doing now does not go together with the request."""
-    return error_of(envelope.INVALID_REQUEST, "Session is busy", "sessionBusy", details, sessionId=session_id)
+    """The session exists, but what it is doing now does not go together with the request; later that may be over."""
+    return error_of(
+        envelope.INVALID_REQUEST, "Session is busy", "sessionBusy", details, retryable=True, sessionId=session_id
+    )
 
 
 def host_error(host_kind: str, details: str) -> RpcError:

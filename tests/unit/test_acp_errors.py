@@ -38,6 +38,12 @@ def test_an_error_says_what_why_and_for_whom(error: RpcError, code: int, reason:
     assert not set(body["message"]) & set("\n.")
 
 
+def test_what_is_busy_may_be_asked_again() -> None:
+    data = errors.session_busy("ses-alder", "It is being loaded").data
+    assert data is not None
+    assert data["retryable"] is True
+
+
 def test_o9_only_a_missing_login_has_the_login_code() -> None:
     assert [reason for error, _, reason in EVERY if error.code == errors.AUTH_REQUIRED] == ["authRequired"]
 
