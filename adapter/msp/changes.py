@@ -22,6 +22,14 @@ class TextAppended(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+class TextRestated(msgspec.Struct, frozen=True, gc=False):
+    """The whole text of a field whose shown text has a hole that nothing can fill any more."""
+
+    item: ItemState
+    field: str
+    text: str
+
+
 class ItemChanged(msgspec.Struct, frozen=True, gc=False):
     """A full object was taken. `first`: the item was not known before."""
 
@@ -107,6 +115,10 @@ class GapLeft(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
+class GapEnded(msgspec.Struct, frozen=True, gc=False):
+    """What could be read of a gap has been told."""
+
+
 class SessionClosed(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
@@ -119,6 +131,7 @@ class Unrecognised(msgspec.Struct, frozen=True, gc=False):
 
 Change: TypeAlias = (
     TextAppended
+    | TextRestated
     | ItemChanged
     | TurnStarted
     | TurnEnded
@@ -134,6 +147,7 @@ Change: TypeAlias = (
     | RetryScheduled
     | GapSeen
     | GapLeft
+    | GapEnded
     | SessionClosed
     | Unrecognised
 )
