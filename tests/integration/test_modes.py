@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,27 @@ def test_another_session_at_work_keeps_an_older_host_from_ending(tmp_path: Path)
         assert adapter.response(busy)["result"]["stopReason"] == "cancelled"
         assert adapter.prompt(one, "hello")["stopReason"] == "end_turn"
         assert adapter.prompt(two, "hello")["stopReason"] == "end_turn", "the other one comes back by itself"
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize("version", ["1.2.1", "1.4.13"])
+@pytest.mark.parametrize("work", ["background 1", "subagent 1", "workflow 1"])
+def test_what_a_session_does_in_the_background_keeps_it_where_it_is(tmp_path: Path, version: str, work: str) -> None:
+    with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
+        adapter.initialize()
+        session_id = opened(adapter, tmp_path)["sessionId"]
+        adapter.prompt(session_id, work)
+        set_mode(adapter, session_id, "readOnly")
+        error = adapter.response(adapter.begin_prompt(session_id, "hello"))["error"]
+        assert error["data"]["reason"] == "hostBusy" and error["data"]["retryable"] is True
+        for _ in range(100):
+            response = adapter.response(adapter.begin_prompt(session_id, "hello"))
+            if "result" in response:
+                break
+            time.sleep(0.05)
+        assert response["result"]["stopReason"] == "end_turn"
+        statuses = [update.get("status") for update in adapter.updates(session_id)]
+        assert "completed" in statuses and "failed" not in statuses
         assert adapter.finish() == 0
 
 

@@ -62,7 +62,8 @@ class Lodging:
             raise self.gone
         if self.refusals.get(method):
             raise self.refusals[method].pop(0)
-        return {"session": {"status": "idle"}, "viewCursor": "v9", "approvals": [], "events": [], "nextCursor": None}
+        session = {"sessionId": params["sessionId"], "status": "idle"}
+        return {"session": session, "viewCursor": "v9", "approvals": [], "events": [], "nextCursor": None}
 
     async def carry_out(self, method: str, params: Json, *, conclusion: str, seconds: float) -> Json:
         return await self.command(method, params)
@@ -326,14 +327,26 @@ async def test_one_that_cannot_ends_if_nobody_else_works_there() -> None:
         assert there.house.ended == [here] and there.host is other and there.gone == [here.gone]
 
 
-async def test_what_runs_in_the_session_itself_is_not_cut_off() -> None:
-    here, other = Lodging("session/leave"), Lodging()
+TURN = ("turn", {"turnId": "t1", "commandId": "c", "terminal": "completed"})
+SUBAGENT = ("item", {"item": {"itemId": "i1", "kind": "subagent", "revision": 2, "status": "completed"}})
+BACKGROUND = (
+    "item",
+    {"item": {"itemId": "i1", "kind": "toolCall", "revision": 2, "background": True, "status": "completed"}},
+)
+
+
+@pytest.mark.parametrize("leaves", [["session/leave"], []], ids=["leaves", "ends"])
+@pytest.mark.parametrize(("what", "params"), [TURN, SUBAGENT, BACKGROUND], ids=["turn", "subagent", "background"])
+async def test_what_runs_in_the_session_itself_is_not_cut_off(what: str, params: Json, leaves: list[str]) -> None:
+    here, other = Lodging(*leaves), Lodging()
     async with lodged(here, restricted=other) as there:
         there.attachment.want(RESTRICTED)
-        there.tell("turn/started", turnId="t1", commandId="c", **at("v1"))
+        begun = {"item": params["item"] | {"revision": 1, "status": "inProgress"}} if "item" in params else params
+        there.tell(f"{what}/started", **begun, **at("v1"))
         error = await outcome(there.attachment.reach)
-        assert isinstance(error, SessionUnreachable) and error.reason == "hostBusy" and not here.sent
-        there.tell("turn/completed", turnId="t1", terminal="completed", **at("v2"))
+        assert isinstance(error, SessionUnreachable) and error.reason == "hostBusy"
+        assert not here.sent and not there.house.ended
+        there.tell(f"{what}/completed", **params, **at("v2"))
         await there.attachment.reach()
         assert there.host is other
 

@@ -140,8 +140,6 @@ class Attachment:
 
     async def _moved_out(self, here: Host, wanted: LaunchProfile) -> Host:
         """Have the host let go of the session, and give the one that it goes to."""
-        if self._session.is_unfinished:
-            raise SessionUnreachable("hostBusy", "Something still runs in this session; try again when it has ended")
         if not is_durable(here):
             raise SessionUnreachable("modeUnavailable", "This Muse host stores no sessions, so that none can move")
         leaves = "session/leave" in (await here.abilities()).methods
@@ -161,7 +159,10 @@ class Attachment:
         return host
 
     def _check_alone(self, here: Host, leaves: bool) -> None:
-        """A host that cannot let go of one session has to end, which must cost no other one anything."""
+        """A host that lets go of a session stops what runs in it. One that cannot let go of it has to end, which must
+        cost no other one anything."""
+        if self._session.is_unfinished or self._tasks_run:
+            raise SessionUnreachable("hostBusy", "Something still runs in this session; stop it, or wait for its end")
         if not leaves and self._hosts.is_used(here, self):
             details = "This version of Muse must end to change this, and another session is at work; try again later"
             raise SessionUnreachable("hostBusy", details)
