@@ -33,12 +33,14 @@ from adapter.bridge.tool_cards.tasks import Tasks
 from adapter.bridge.turns.gate import EventGate
 from adapter.bridge.turns.prompts import CANCEL_GRACE, Prompts
 from adapter.bridge.turns.steering import Steering
+from adapter.bridge.turns.untold_ends import UntoldEnds
 from adapter.msp.changes import (
     ApprovalOpened,
     ApprovalResolved,
     ApprovalUpdated,
     Change,
     ContextUsageChanged,
+    GapEnded,
     GapLeft,
     InputOpened,
     InputSettled,
@@ -86,10 +88,17 @@ class Conversation:
             lambda: roots.directories,
             lambda item: read_patch(self._session.host, style.session_id, item, style.workspace),
         )
-        self._projection = Projection(style, peer, background, self.diffs, lambda item: self.tasks.meta(item))
+        self._projection = Projection(
+            style,
+            peer,
+            background,
+            self.diffs,
+            lambda item: self.tasks.meta(item),
+            lambda: self._session.is_reading_back,
+        )
         self._session = Session(host, style.session_id, self._changed, background)
         self.tasks = Tasks(self._session, background, self._projection.refresh_tasks)
-        self._gate = EventGate(self._session.receive)
+        self._gate = EventGate(self._session.receive, background)
         self._attachment = Attachment(
             self._session,
             hosts,
@@ -109,6 +118,7 @@ class Conversation:
             style.workspace,
             self.terms.frame_cap,
         )
+        self._untold_ends = UntoldEnds(self._session, background, lambda: self._prompts.awaited)
         client = ClientQuestions(peer, self._projection, forms=self.terms.client.elicitation_form)
         preview, is_stopped = self.diffs.preview, self._prompts.is_stopped
         self.children = ChildSessions(self._session, client, self._projection, background, preview)
@@ -163,6 +173,7 @@ class Conversation:
             SessionFactChanged: self._fact_changed,
             RetryScheduled: self._facts.show,
             GapLeft: self._facts.show,
+            GapEnded: lambda change: self._untold_ends.gap_ended(),
         }
 
     # -- its life
@@ -225,6 +236,7 @@ class Conversation:
         """Show and ask nothing more: the session is closed, or another conversation has taken its place."""
         self._retired = True
         self._projection.stop()
+        self._untold_ends.end()
         self.options.end()
         self._commands.end()
         self._ask_no_more()
@@ -302,6 +314,7 @@ class Conversation:
         warnings, self._warnings = self._warnings, []
         self.steering.turn_started(change)
         self._prompts.turn_started(change)
+        self._untold_ends.turn_changed()
         self._facts.show(change)
         for title, description in warnings:
             self._notices.tell(title, description)
@@ -315,11 +328,14 @@ class Conversation:
         self.options.take(change.name, change.params)
         if change.name == "skills":
             self._commands.skills_changed()
+        elif change.name == "status":
+            self._untold_ends.status_changed(change.params)
 
     def _turn_ended(self, change: TurnEnded) -> None:
         self._login.turn_ended(change.outcome)
         self.steering.turn_ended(change)
         self._prompts.turn_ended(change)
+        self._untold_ends.turn_changed()
         self._commands.turn_ended(change)
 
     def _item_changed(self, change: ItemChanged) -> None:
@@ -362,6 +378,7 @@ class Conversation:
 
     def _host_gone(self, why: HostGone) -> None:
         """Nothing that waits for a dead host is left waiting: cards first, then dialogs, then prompts."""
+        self._gate.listen_no_longer()
         try:
             self._projection.close_turn(None)
             self._ask_no_more()

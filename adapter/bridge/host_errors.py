@@ -175,6 +175,13 @@ ENDS: Final[dict[str, Meaning]] = {
         "hostRestartLimit", "Muse ended too often in the last minutes; it is started again later", retryable=True
     ),
     "hostTimeout": _unavailable("hostTimeout", "The host did not answer one request in time", retryable=True),
+    "turnEndUnknown": Meaning(
+        INTERNAL_ERROR,
+        "What became of the turn was not told",
+        "turnEndUnknown",
+        False,
+        "Messages of the host were lost, and with them what became of the turn; it no longer runs",
+    ),
     "hostDied": Meaning(
         INTERNAL_ERROR,
         "The Muse host ended",

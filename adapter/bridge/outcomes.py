@@ -94,6 +94,8 @@ def stop_reason(outcome: TurnOutcome) -> str:
     """
     if outcome.terminal in {"cancelled", "unqueued"}:
         return CANCELLED
+    if outcome.untold:
+        raise _ended(ENDS["turnEndUnknown"], ENDS["turnEndUnknown"].sentence)
     limit = _told_limit(outcome) or _models_limit(outcome)
     if limit is not None:
         return limit

@@ -17,7 +17,7 @@ from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.bridge.tool_cards.cards import outlives_turn, user_text
 from adapter.bridge.tool_cards.diffs import Diffs
 from adapter.bridge.turns.held_text import HeldText
-from adapter.msp.changes import Change, ItemChanged, TextAppended
+from adapter.msp.changes import Change, ItemChanged, TextAppended, TextRestated
 from adapter.msp.ids import uuid7
 from adapter.msp.items import ItemState
 from adapter.wire.background import Background
@@ -27,6 +27,8 @@ log = logging.getLogger("adapter.bridge")
 
 REMEMBERED_TURNS: Final = 200
 """Ended turns remembered so that their late text does not show up in the next one (`fault-cases.md G9`)."""
+
+RESTATED: Final = "[Some of the text above was lost on the way. This is all of it:]"
 
 LONGEST_CHUNK: Final = 128 * 1024
 """Characters of text in one update; a message that comes all at once is sent in pieces, so that no line gets too long
@@ -43,10 +45,12 @@ class Projection:
         background: Background,
         diffs: Diffs,
         task_meta: Callable[[ItemState], dict[str, Any] | None] = lambda item: None,
+        is_reading_back: Callable[[], bool] = lambda: False,
     ) -> None:
         self.session_id = style.session_id
         self._in_turn = False
         self._style = style
+        self._is_reading_back = is_reading_back
         self._peer = peer
         self._board = CardBoard(style, peer, background, diffs, task_meta)
         self._ended_turns: OrderedDict[str, None] = OrderedDict()
@@ -55,7 +59,11 @@ class Projection:
         self._unshown: str | None = None
         self._holding: OrderedDict[str, None] = OrderedDict()
         self._held = HeldText()
-        self._show: dict[type, Callable[[Any], None]] = {TextAppended: self._text, ItemChanged: self._item}
+        self._show: dict[type, Callable[[Any], None]] = {
+            TextAppended: self._text,
+            TextRestated: self._text_anew,
+            ItemChanged: self._item,
+        }
 
     @property
     def in_turn(self) -> bool:
@@ -123,6 +131,14 @@ class Projection:
         """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`)."""
         self._board.ask(item_id, turn_id, fields)
 
+    def card_id(self, item_id: str) -> str:
+        """What the client knows the card of an item by."""
+        return self._board.card_id(item_id)
+
+    def label(self, item_id: str) -> str | None:
+        """The host's own words for an item, if its card has them for a title."""
+        return self._board.label(item_id)
+
     def refresh_tasks(self) -> None:
         """What can be stopped has changed."""
         self._board.refresh_tasks()
@@ -163,10 +179,25 @@ class Projection:
         elif change.field == "output":
             self._board.append_output(item, change.text)
 
-    def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str) -> None:
-        if not self.replaying and not self._in_turn and item.turn_id in self._holding:
-            return self._held.add(variant, item.item_id, text)
-        if not self.replaying and (not self._in_turn or item.turn_id in self._ended_turns):
+    def _text_anew(self, change: TextRestated) -> None:
+        """All of a text of which some was lost: as a message of its own, since what is on screen cannot be taken
+        back."""
+        item = change.item
+        if item.turn_id not in self._silenced:
+            variant: updates.ChunkVariant = "agent_thought_chunk" if item.kind == "reasoning" else "agent_message_chunk"
+            self._chunk(variant, item, f"{RESTATED}\n\n{change.text}", uuid7())
+
+    def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str, message_id: str | None = None) -> None:
+        is_late = item.turn_id in self._ended_turns
+        message_id = message_id or item.item_id
+        if is_late and self._is_reading_back():
+            # It belongs to an answer that has been given before the host could be asked for all of it.
+            is_late, is_kept = False, True
+        else:
+            is_kept = item.turn_id in self._holding
+        if not self.replaying and not self._in_turn and is_kept:
+            return self._held.add(variant, message_id, text)
+        if not self.replaying and (not self._in_turn or is_late):
             if item.item_id != self._unshown:
                 # Once an item: a line for each delta could fill a disk (`fault-cases.md E5`).
                 self._unshown = item.item_id
@@ -174,7 +205,7 @@ class Projection:
             return
         for at in range(0, len(text), LONGEST_CHUNK):
             piece = text[at : at + LONGEST_CHUNK]
-            self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, piece, item.item_id))
+            self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, piece, message_id))
         return None
 
     def _paragraph(self, change: TextAppended) -> str:

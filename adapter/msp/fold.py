@@ -69,7 +69,7 @@ class SessionFold:
         self._early = EarlyDeltas()
         self._order = ArrivalOrder()
         self._places: dict[str, Place] = {}
-        self._differing: list[ItemState] = []
+        self._differing: dict[str, ItemState] = {}
         """Settled in the present turn with another text than was shown: a gap may be told that explains it."""
         self._live = True
         self._paging = False
@@ -136,13 +136,20 @@ class SessionFold:
             item.frozen = True
         self._early.distrust()
 
-    def note_hole(self) -> list[Change]:
+    def note_hole(self) -> None:
         """Events have been lost: deltas may be missing in what was shown (`msp.md §11.4`)."""
         self.distrust_streams()
-        for item in (*self.items.open_items(), *self._differing):
+        for item in (*self.items.open_items(), *self._differing.values()):
             item.holed = True
-        differing, self._differing = self._differing, []
-        return [change for item in differing for change in self._restated(item)]
+
+    def restate(self) -> list[Change]:
+        """The whole texts of settled items where those that were shown have a hole, when all that could be read of
+        them has been."""
+        changes: list[Change] = []
+        for item in [item for item in self._differing.values() if item.holed]:
+            del self._differing[item.item_id]
+            changes += [TextRestated(item, field, text) for field, text in item.restate()]
+        return changes
 
     def end_untold(self, turn_id: str) -> Changes:
         """A turn is over as far as anybody can know, and nobody told what came of it."""
@@ -294,18 +301,14 @@ class SessionFold:
         item.ahead = self._paging
         texts: list[Change] = self._begin(item) if first else []
         texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
-        texts += self._restated(item)
+        if item.differs and not item.is_open:
+            self._differing[item.item_id] = item
+            if len(self._differing) > DIFFERING_ITEMS:
+                self._differing.pop(next(iter(self._differing)))
+            if not self._paging:
+                texts += self.restate()
         changed = ItemChanged(item, first)
         return [changed, *texts] if first else [*texts, changed]
-
-    def _restated(self, item: ItemState) -> list[Change]:
-        """The whole texts of a settled item where those that were shown have a hole."""
-        if item.is_open or not item.differs:
-            return []
-        if not item.holed:
-            self._differing = [*self._differing[1 - DIFFERING_ITEMS :], item]
-            return []
-        return [TextRestated(item, field, text) for field, text in item.restate()]
 
     def _catch_up_with(self, raw: Any) -> None:
         """The live stream has reached a full object that a page brought before."""
@@ -334,7 +337,7 @@ class SessionFold:
 
     def _turn_completed(self, params: Params) -> Changes:
         ended = self.turns.complete(params)
-        return (TurnEnded(*ended),) if ended else ()
+        return (*self.restate(), TurnEnded(*ended)) if ended else ()
 
     def _turn_unqueued(self, params: Params) -> Changes:
         ended = self.turns.unqueue(params.get("turnId"))
@@ -373,11 +376,14 @@ class SessionFold:
         after, following = params.get("after"), params.get("next")
         if not isinstance(after, str) or not isinstance(following, str):
             return ()
-        return (GapSeen(after, following), *self.note_hole())
+        self.note_hole()
+        return (GapSeen(after, following),)
 
     def _fact(self, name: str, params: Params) -> Changes:
         todo = _todo_items(params) if name == "todoList" else []
-        if todo is None or not self._is_newest(name) or self.facts.get(name) == params:
+        # A status that is told again is news: another one before it may have been lost.
+        known = name != "status" and self.facts.get(name) == params
+        if todo is None or not self._is_newest(name) or known:
             return ()
         self.facts[name] = params
         self._places[name] = self._order.position

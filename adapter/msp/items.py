@@ -25,9 +25,24 @@ class ItemState:
             object brings the whole text. Output is followed all the same: it is shown by redrawing, and heals.
         ahead: the full object was read from a page, which may be ahead of the live stream: deltas that come before
             the stream has caught up are in it already.
+        holed: a gap was told, so that text which was shown may have a hole.
+        differs: fields whose text in the latest full object does not continue what was shown.
     """
 
-    __slots__ = ("_streams", "ahead", "frozen", "item_id", "kind", "raw", "revision", "status", "turn_id")
+    __slots__ = (
+        "_restated",
+        "_streams",
+        "ahead",
+        "differs",
+        "frozen",
+        "holed",
+        "item_id",
+        "kind",
+        "raw",
+        "revision",
+        "status",
+        "turn_id",
+    )
 
     def __init__(self, item_id: str) -> None:
         self.item_id = item_id
@@ -38,6 +53,9 @@ class ItemState:
         self.raw: dict[str, Any] = {}
         self.frozen = False
         self.ahead = False
+        self.holed = False
+        self.differs: list[str] = []
+        self._restated: list[tuple[str, str]] = []
         self._streams: dict[str, StreamedText] = {}
 
     @property
@@ -69,16 +87,27 @@ class ItemState:
         """Takes the full object's texts as shown and answers what of them was not, as (field, suffix).
 
         A text that does not continue what was shown answers nothing: text once shown cannot be taken back, and
-        showing it a second time would be worse.
+        showing it a second time would be worse. `restate` is for text that is known to have a hole.
         """
         missing = []
+        self.differs = []
         for field, whole in self._whole_texts():
             stream = self._streams.setdefault(field, StreamedText())
             suffix = stream.missing_from(whole)
-            if suffix:
+            if suffix is None:
+                self.differs.append(field)
+            elif suffix:
                 stream.append(suffix)
                 missing.append((field, suffix))
         return missing
+
+    def restate(self) -> list[tuple[str, str]]:
+        """The texts that differ from what was shown, whole, as (field, text); each once. Output is not among them: it
+        is shown by redrawing."""
+        differing = [(field, whole) for field, whole in self._whole_texts() if whole and field in self.differs]
+        texts = [text for text in differing if text[0] != OUTPUT_FIELD and text not in self._restated]
+        self._restated += texts
+        return texts
 
     def continues(self, deltas: list[tuple[str, str]]) -> bool:
         """Whether deltas that came before this first full object fit to the text it brought along."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import anyio
 
 from adapter.msp.abilities import is_lacking
-from adapter.msp.changes import Change, GapLeft
+from adapter.msp.changes import Change, GapEnded, GapLeft
 from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
 from adapter.msp.fold import SessionFold
 from adapter.msp.history import History
@@ -22,6 +22,9 @@ from adapter.wire.envelope import Params
 log = logging.getLogger("adapter.msp")
 
 UNSUBSCRIBE_SECONDS: Final = 2.0
+PAGE_SECONDS: Final = 30.0
+"""How long a host may take for a page of what it did not deliver; everything newer waits for it."""
+
 LEAVE_SECONDS: Final = 10.0
 """How long a host may take to stop a session's events, and to let go of it."""
 
@@ -37,6 +40,10 @@ class Session:
         self._view = SessionView(session_id)
         self._on_change = on_change
         self._background = background
+        self.received = 0
+        """How many events have come."""
+        self.is_reading_back = False
+        """Whether what is told now happened before, and was lost on the way."""
         self.is_whole = False
         """Whether its events are known from the first one on."""
         self.return_to_host: Callable[[HostGone | MspError], Awaitable[None]] | None = None
@@ -51,7 +58,8 @@ class Session:
     def receive(self, method: str, params: Params) -> None:
         """Take in one event of this session, in arrival order."""
         filling = self._view.recovery.active
-        self._tell(self._view.receive(method, params))
+        self.received += 1
+        self._tell(self._view.receive(method, params), read_back=method == "view/gap")
         if self._view.recovery.active and not filling:
             self._background.start(self._fill_gap)
 
@@ -85,28 +93,45 @@ class Session:
         """Whether something of it is going on at its host, as far as is known."""
         return bool(self.fold.turns.running or self.fold.open_questions)
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether something that was not delivered is being read."""
+        return self._view.recovery.active
+
+    def end_untold(self, turn_id: str) -> None:
+        """Take a turn as over, of which nobody tells what came of it."""
+        self._tell(self.fold.end_untold(turn_id))
+
     async def _fill_gap(self) -> None:
         """Read what was not delivered (`msp.md §11.4`)."""
         view = self._view
         while (page := view.next_page()) is not None:
             try:
-                result = await self.host.query("view/page", page.params(self.session_id))
+                with anyio.fail_after(PAGE_SECONDS):
+                    result = await self.host.query("view/page", page.params(self.session_id))
             except MspError as error:
                 beyond = error.view_cursor if error.kind == "pageEventTooLarge" else None
-                self._tell(view.page_failed(error.kind, beyond))
+                self._tell(view.page_failed(error.kind, beyond), read_back=True)
             except HostGone as error:
-                self._tell(view.give_up(str(error)))
+                self._tell(view.give_up(str(error)), read_back=True)
+            except TimeoutError:
+                self._tell(view.give_up("the host did not send it in time"), read_back=True)
             else:
-                self._tell(view.take_page(result))
+                self._tell(view.take_page(result), read_back=True)
         if view.incomplete is not None:
             log.warning("a gap in the session's events could not be filled: %s", view.incomplete)
             self._on_change(GapLeft(view.incomplete))
+        self._on_change(GapEnded())
         if view.reconcile_due:
             await self.reconcile()
 
-    def _tell(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            self._on_change(change)
+    def _tell(self, changes: Sequence[Change], *, read_back: bool = False) -> None:
+        self.is_reading_back = read_back
+        try:
+            for change in changes:
+                self._on_change(change)
+        finally:
+            self.is_reading_back = False
 
     def history(self) -> History:
         """The session's stored events, to be read from the beginning."""

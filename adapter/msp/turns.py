@@ -12,7 +12,6 @@ REMEMBERED_OUTCOMES: Final = 1000
 
 UNQUEUED: Final = "unqueued"
 UNKNOWN_TERMINAL: Final = "unknown"
-UNTOLD: Final = "untold"
 UNKNOWN_KIND: Final = "unknown"
 
 
@@ -29,8 +28,8 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     """How a turn ended.
 
     `terminal` is `completed`, `failed`, `cancelled`, `unqueued` (it was reclaimed and never ran), a word newer than
-    this table, `unknown` when the host named none, or `UNTOLD` when its end was lost. `finish` is why the model stopped, the last time it was asked.
-    `duration_ms` is in milliseconds, `usage` as the host sent it.
+    this table, or `unknown` when the host named none. `finish` is why the model stopped, the last time it was asked.
+    `duration_ms` is in milliseconds, `usage` as the host sent it. `untold`: it is over, and how it ended was lost.
     """
 
     terminal: str
@@ -39,11 +38,7 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     usage: dict[str, Any] | None = None
     duration_ms: int | None = None
     finish: str | None = None
-
-
-UNTOLD_END: Final = TurnOutcome(UNTOLD)
-"""The end of a turn that no longer runs, and of which nobody told what came of it. A host cannot say so: it is known by
-being this object."""
+    untold: bool = False
 
 
 class TurnLedger:
@@ -103,7 +98,7 @@ class TurnLedger:
 
     def end_untold(self, turn_id: str) -> tuple[str, TurnOutcome] | None:
         """Settles a turn that no longer runs and whose end was lost."""
-        return self._settle(turn_id, UNTOLD_END)
+        return self._settle(turn_id, TurnOutcome(UNKNOWN_TERMINAL, untold=True))
 
     def retract(self, turn_id: object, outcome: object = None) -> bool:
         """Notes a withdrawn user message; False if the host declined. Not a terminal."""

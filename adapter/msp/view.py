@@ -68,7 +68,9 @@ class SessionView:
     def _take(self, step: FillStep) -> list[Change]:
         changes = self.fold.load_events(step.events, step.after, asking=True) if step.events else []
         if step.lost_live:
-            self.fold.distrust_streams()
+            self.fold.note_hole()
+        if step.done:
+            changes += self.fold.restate()
         for method, params in step.live:
             changes += self.fold.apply(method, params)
         self.reconcile_due = self.reconcile_due or step.reconcile_approvals

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import pytest
 
 from adapter.bridge.turns.gate import EventGate
+from adapter.wire.background import Background
 
 
 class Passing:
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.gate = EventGate(self.take)
+        self.gate = EventGate(self.take, cast(Background, self))
         self.holding: set[str] = set()
         self.odd: set[str] = set()
+        self.begun: list[Callable[[], Awaitable[None]]] = []
 
     def take(self, method: str, params: dict[str, Any]) -> None:
         self.seen.append(method)
@@ -22,6 +25,14 @@ class Passing:
             self.gate.hold()
         if method in self.odd:
             raise ValueError(method)
+
+    def start(self, function: Callable[[], Awaitable[None]]) -> None:
+        """Done when `rounds` pass."""
+        self.begun.append(function)
+
+    async def rounds(self) -> None:
+        while self.begun:
+            await self.begun.pop(0)()
 
     def send(self, *methods: str) -> None:
         for method in methods:
@@ -74,3 +85,51 @@ def test_one_that_cannot_be_handled_costs_no_other(caplog: pytest.LogCaptureFixt
     passing.send("c")
     assert passing.seen == ["a", "odd", "b", "c"]
     assert "odd could not be handled" in caplog.text
+
+
+def event(cursor: str) -> tuple[str, dict[str, Any]]:
+    return cursor, {"viewCursor": cursor}
+
+
+def gap(after: str, following: str = "v9") -> tuple[str, dict[str, Any]]:
+    return "view/gap", {"after": after, "next": following}
+
+
+END: tuple[str, dict[str, Any]] = ("turn/completed", {"viewCursor": "v9"})
+
+
+def receive(passing: Passing, *events: tuple[str, dict[str, Any]]) -> None:
+    for method, params in events:
+        passing.gate.receive(method, params)
+
+
+@pytest.mark.anyio
+async def test_j5_a_gap_told_with_the_end_of_a_turn_comes_before_it() -> None:
+    passing = Passing()
+    receive(passing, event("v1"), END, event("v10"), gap("v1"), event("v11"))
+    assert passing.seen == ["v1"]
+    await passing.rounds()
+    assert passing.seen == ["v1", "view/gap", "turn/completed", "v10", "v11"]
+    receive(passing, event("v12"))
+    assert passing.seen[-1] == "v12"
+
+
+def test_j5_gaps_among_what_waits_are_handed_on_where_they_are() -> None:
+    passing = Passing()
+    passing.gate.hold()
+    first, second = gap("v2"), gap("v7")
+    receive(passing, event("v1"), event("v2"), event("v4"), first, second, event("v9"))
+    assert list(passing.gate._waiting) == [event("v1"), event("v2"), first, second, event("v4"), event("v9")]
+
+
+@pytest.mark.anyio
+async def test_an_end_waits_no_longer_when_nothing_can_come() -> None:
+    passing = Passing()
+    receive(passing, END)
+    assert passing.seen == []
+    passing.gate.listen_no_longer()
+    assert passing.seen == ["turn/completed"]
+    receive(passing, event("v10"))
+    await passing.rounds()
+    receive(passing, event("v11"))
+    assert passing.seen == ["turn/completed", "v10", "v11"]

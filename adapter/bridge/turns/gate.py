@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
 
 from adapter.msp.host import Sink
+from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.bridge")
+
+ROUNDS: Final = 5
+"""Rounds of the scheduler that the end of a turn waits: enough for what the host has written together with it."""
 
 
 class EventGate:
@@ -17,20 +24,52 @@ class EventGate:
     It is held while a session is opened, since nothing may be shown of it before the client has its answer, and from
     the end of a turn to the answer of its prompt, so that nothing of the next turn comes before that (`acp.md §25`,
     point 67). Neither takes long, so what waits is not bounded here; the host's pipe is.
+
+    The end of a turn waits until everything that came with it is there, since the notice of a gap may come after the
+    event behind the gap (`msp.md §11.4`), and what is missing belongs before the answer. A gap is handed on in its
+    place among what waits, not where its notice came.
     """
 
-    def __init__(self, receive: Sink) -> None:
+    def __init__(self, receive: Sink, background: Background) -> None:
         self._receive = receive
+        self._background = background
+        self._listening_on = False
         self._waiting: deque[tuple[str, Params]] = deque()
         self._holds = 0
         self._handing = False
 
     def receive(self, method: str, params: Params) -> None:
         """Take in an event."""
-        if self._holds or self._waiting:
+        if method == "view/gap" and self._waiting:
+            self._waiting.insert(self._place_of_gap(params.get("after")), (method, params))
+        elif self._holds or self._waiting:
             self._waiting.append((method, params))
+        elif method == "turn/completed":
+            self._waiting.append((method, params))
+            self._listening_on = True
+            self.hold()
+            self._background.start(self._listen_on)
         else:
             self._receive(method, params)
+
+    async def _listen_on(self) -> None:
+        for _ in range(ROUNDS):
+            await checkpoint()
+        self.listen_no_longer()
+
+    def listen_no_longer(self) -> None:
+        """Nothing more will come with the end of a turn that waits for it."""
+        if self._listening_on:
+            self._listening_on = False
+            self.release()
+
+    def _place_of_gap(self, after: Any) -> int:
+        """Behind the event that the gap begins after, or a gap that was told before; else before all that waits."""
+        for at in range(len(self._waiting) - 1, -1, -1):
+            method, params = self._waiting[at]
+            if method == "view/gap" or (isinstance(after, str) and params.get("viewCursor") == after):
+                return at + 1
+        return 0
 
     def hold(self) -> None:
         """Keep what comes from now on; as often as it is held, it has to be released."""

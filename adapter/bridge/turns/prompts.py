@@ -95,6 +95,11 @@ class Prompts:
         return bool(self._runs)
 
     @property
+    def awaited(self) -> frozenset[str]:
+        """Turns whose end a prompt waits for."""
+        return frozenset(turn_id for run in self._runs if not run.settled.is_set() for turn_id in run.turn_ids)
+
+    @property
     def host_turns(self) -> frozenset[str]:
         """Turns that run at the host without a prompt: found running, or begun for a goal (`peers.md §17`, trap 31)."""
         asked = {turn_id for run in self._runs for turn_id in run.turn_ids} | self._paused
