@@ -39,11 +39,15 @@ class ClientQuestions:
         return self._projection.session_id
 
     async def permission(self, request: Params) -> Params | None:
-        """The client's answer to a permission request, None if none came that could mean anything.
+        """The client's answer to a permission request, None if none came that could mean anything. What is asked about
+        has the title of its card, if the host had words for that; the exact command or target is in the content.
 
         Raises:
             PeerClosed: the client has gone.
         """
+        call = request["toolCall"]
+        label = self._projection.label(call["toolCallId"])
+        request = request | {"toolCall": self._on_card(call | ({} if label is None else {"title": label}))}
         try:
             return await self._ask("session/request_permission", request, ANSWER_TIMEOUT)
         except RpcError as error:
@@ -60,12 +64,17 @@ class ClientQuestions:
             PeerClosed: the client has gone.
         """
         try:
-            answer = await self._ask(elicitation.METHOD, request, timeout or ANSWER_TIMEOUT)
+            answer = await self._ask(elicitation.METHOD, self._on_card(request), timeout or ANSWER_TIMEOUT)
         except RpcError as error:
             log.warning("the client could not show a form: %s", error.message)
             self.forms = self.forms and error.code != METHOD_NOT_FOUND
             return None
         return None if answer is None else elicitation.filled(answer)
+
+    def _on_card(self, asked: Params) -> Params:
+        """What is asked, about the card that the client knows the item by."""
+        item_id = asked.get("toolCallId")
+        return asked | {"toolCallId": self._projection.card_id(item_id)} if isinstance(item_id, str) else asked
 
     async def _ask(self, method: str, request: Params, timeout: float) -> Params | None:
         try:

@@ -4,6 +4,9 @@ A card goes out when its item appears and afterwards only with what has changed 
 waits until the card may be drawn again (`throttle`), a change of anything else does not and takes the rest along. A
 card that has ended keeps what it shows, whatever the host still says about the item (`acp.md §7`); only the handles in
 its `_meta` follow the host. So a call whose diff is still being read ends when that is there, or soon without it.
+
+A call whose card was ended because its host had died, and which the next host goes on with, has another card: it begins
+when that host asks about the call, or says that it is done.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from adapter.bridge.tool_cards.cards import (
     card_of,
     is_card,
     is_command,
+    label_of,
     outlives_turn,
 )
 from adapter.bridge.tool_cards.compactions import Compactions
@@ -93,6 +97,8 @@ class CardBoard:
             log_output.warning("what the host says is stored of an item cannot be used, and is not announced")
         if shown is None:
             return self._open(item)
+        if shown.cut_off and not is_late and (item.status == "completed" or (item.is_open and outlives_turn(item))):
+            return self._open(item)
         if shown.ended:
             return self._follow_handles(shown, item)
         was_asked_about = not shown.item.raw
@@ -115,11 +121,10 @@ class CardBoard:
         self._want(shown)
 
     def _open(self, item: ItemState) -> None:
-        shown = ShownCard(item)
-        self._remember(shown)
+        shown = self._new_card(item)
         self._read_changes(shown)
         if self._style.terminals and is_command(item):
-            shown.terminal = TerminalCard(item.item_id, self._style.workspace)
+            shown.terminal = TerminalCard(shown.card_id, self._style.workspace)
         card = self._card(shown)
         members = self._held_open(shown, card)
         if shown.terminal is not None and members["status"] in ENDED:
@@ -128,7 +133,7 @@ class CardBoard:
         shown.take(members)
         meta = (shown.take_meta(card.meta | self._tasks_meta(item)) or {}) | shown.terminal_info()
         params = updates.tool_call(
-            self._style.session_id, item.item_id, name=card.name, meta=meta or None, **arguments(members)
+            self._style.session_id, shown.card_id, name=card.name, meta=meta or None, **arguments(members)
         )
         self._send(params)
         if shown.terminal is not None:
@@ -140,7 +145,7 @@ class CardBoard:
         meta = card_of(item, self._style).meta | self._tasks_meta(item)
         whole = shown.take_meta(meta)
         if whole is not None:
-            self._send(updates.tool_call_update(self._style.session_id, shown.item_id, meta=whole))
+            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, meta=whole))
 
     # -- drawing
 
@@ -184,7 +189,7 @@ class CardBoard:
             whole = (whole or shown.meta) | shown.terminal.exit(card.raw_output)
         if changed or whole:
             self._send(
-                updates.tool_call_update(self._style.session_id, shown.item_id, meta=whole, **arguments(changed))
+                updates.tool_call_update(self._style.session_id, shown.card_id, meta=whole, **arguments(changed))
             )
             sent += shown.cost if "content" in changed else OVERHEAD
         if sent:
@@ -199,7 +204,7 @@ class CardBoard:
         sent = 0
         for piece in shown.terminal.pieces() if shown.terminal is not None else ():
             sent += OVERHEAD + len(piece["terminal_output"]["data"])
-            self._send(updates.tool_call_update(self._style.session_id, shown.item_id, meta=shown.meta | piece))
+            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, meta=shown.meta | piece))
         return sent
 
     def _want(self, shown: ShownCard) -> None:
@@ -270,7 +275,8 @@ class CardBoard:
             log.exception("what a call has changed could not be read")
         shown.reading -= 1
         shown.changes = content or shown.changes
-        if self.is_open(shown.item_id) and (shown.item.is_open or not shown.reading):
+        is_there = self._cards.get(shown.item_id) is shown and not shown.ended
+        if is_there and (shown.item.is_open or not shown.reading):
             self._update(shown, drawing=True)
 
     async def settled(self, turn_ids: Collection[str] | None) -> None:
@@ -301,6 +307,7 @@ class CardBoard:
             else:
                 goes_on = shown.turn_id not in (turn_id, None) or outlives_turn(shown.item)
             if not goes_on and (shown.item.is_open or shown.settled is None):
+                shown.cut_off = turn_id is None
                 self._end(shown, "failed")
         if at_once or turn_id is None:
             self.settle(turn_id)
@@ -310,7 +317,7 @@ class CardBoard:
         if shown.item.raw:
             return self._update(shown, status=status)
         shown.members["status"] = status
-        self._send(updates.tool_call_update(self._style.session_id, shown.item_id, status=status))
+        self._send(updates.tool_call_update(self._style.session_id, shown.card_id, status=status))
         return shown.end()
 
     def refresh_tasks(self) -> None:
@@ -321,23 +328,23 @@ class CardBoard:
     # -- approvals
 
     def ask(self, item_id: str, turn_id: str | None, fields: dict[str, Any]) -> None:
-        """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`)."""
+        """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`). One that has
+        ended is not taken up again: the call has another."""
         shown = self._cards.get(item_id)
-        if shown is None:
+        if shown is None or shown.ended:
             item = ItemState(item_id)
             item.turn_id = turn_id
-            shown = ShownCard(item)
-            self._remember(shown)
+            shown = self._new_card(item)
             content = list(fields.get("content") or ())
             if self._style.terminals and fields.get("kind") == "execute":
-                shown.terminal = TerminalCard(item_id, self._style.workspace)
-                content.insert(0, terminal_content(item_id))
+                shown.terminal = TerminalCard(shown.card_id, self._style.workspace)
+                content.insert(0, terminal_content(shown.card_id))
             members = shown.take({**fields, "status": "pending", **({"content": content} if content else {})})
             meta = shown.terminal_info() or None
-            self._send(updates.tool_call(self._style.session_id, item_id, meta=meta, **arguments(members)))
+            self._send(updates.tool_call(self._style.session_id, shown.card_id, meta=meta, **arguments(members)))
         elif not shown.ended and shown.members.get("status") != "pending":
             shown.members["status"] = "pending"
-            self._send(updates.tool_call_update(self._style.session_id, item_id, status="pending"))
+            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, status="pending"))
         shown.waits = True
 
     def decided(self, item_id: str) -> None:
@@ -347,6 +354,16 @@ class CardBoard:
             shown.waits = False
             # Read while the change could not have been made yet, so it is the better one.
             shown.changes = self._diffs.previewed(item_id) or shown.changes
+
+    def card_id(self, item_id: str) -> str:
+        """What the client knows the newest card of the item by."""
+        shown = self._cards.get(item_id)
+        return item_id if shown is None else shown.card_id
+
+    def label(self, item_id: str) -> str | None:
+        """The host's own words for the item, if its card has them for a title."""
+        shown = self._cards.get(item_id)
+        return None if shown is None else label_of(shown.item)
 
     def is_open(self, item_id: str) -> bool:
         """Whether the item has a card that has not ended."""
@@ -382,6 +399,13 @@ class CardBoard:
 
     def _tasks_meta(self, item: ItemState) -> dict[str, Any]:
         return (self._task_meta(item) or {}) if self._style.tasks else {}
+
+    def _new_card(self, item: ItemState) -> ShownCard:
+        """A card for the item, under an id of its own if it had one that has ended."""
+        before = self._cards.get(item.item_id)
+        shown = ShownCard(item, 1 if before is None else before.number + 1)
+        self._remember(shown)
+        return shown
 
     def _remember(self, shown: ShownCard) -> None:
         self._cards[shown.item_id] = shown

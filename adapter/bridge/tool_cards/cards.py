@@ -162,10 +162,10 @@ def user_text(item: ItemState) -> str:
 
 
 def _title(item: ItemState, tool: Tool, arguments: Any) -> str:
-    return _label(item) or _subject(item) or _call(item, tool, arguments)
+    return label_of(item) or _subject(item) or _call(item, tool, arguments)
 
 
-def _label(item: ItemState) -> str | None:
+def label_of(item: ItemState) -> str | None:
     """The host's own words, in the form that fits the status."""
     label = item.raw.get("displayLabel")
     if not isinstance(label, dict):

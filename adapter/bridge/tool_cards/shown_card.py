@@ -25,12 +25,15 @@ class ShownCard:
     """One card. `members` and `meta` are what the client has; of one that has ended, hardly more than that it has."""
 
     __slots__ = (
+        "card_id",
         "changes",
+        "cut_off",
         "ended",
         "item",
         "item_id",
         "members",
         "meta",
+        "number",
         "printed",
         "reading",
         "settled",
@@ -40,9 +43,15 @@ class ShownCard:
         "waits",
     )
 
-    def __init__(self, item: ItemState) -> None:
+    def __init__(self, item: ItemState, number: int = 1) -> None:
         self.item = item
         self.item_id = item.item_id
+        self.number = number
+        """Which card of the item it is."""
+        self.card_id = item.item_id if number == 1 else f"{item.item_id}#{number}"
+        """What the client knows it by."""
+        self.cut_off = False
+        """Whether it was ended without a word of the host about the call."""
         self.turn_id = item.turn_id
         self.members: dict[str, Any] = {}
         self.meta: dict[str, Any] = {}
