@@ -370,6 +370,7 @@ async def test_e2_what_was_taken_in_ends_with_its_host() -> None:
         assert talk.conversation._prompts.host_turns == {"t1"}
         talk.message("t1", "going on")
         talk.end("t1", "failed")
+        await settled()
         assert talk.log[-1] == "going on" and not talk.conversation._prompts.host_turns
 
 
