@@ -166,6 +166,6 @@ class Sessions:
 
     async def left(self, session_id: str) -> None:
         """Wait until the host has let go of a session that was closed: it would do so to the session opened anew."""
-        if session_id in self._leaving:
+        if session_id in self._leaving and session_id not in self._closing:
             with anyio.move_on_after(LEFT_SECONDS):
                 await self._leaving[session_id].wait()

@@ -17,6 +17,7 @@ from adapter.bridge.hosts.login import Login
 from adapter.bridge.projection import Projection
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.errors import HostClosed, HostGone, MspError
+from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Request, RpcError
@@ -33,6 +34,8 @@ class Answering:
 
     def __init__(self) -> None:
         self.gone: HostGone | None = None
+        self.handshake = Handshake("m", "1", "", frozenset(), True, None)
+        self.wedged: dict[str, set[str]] = {}
         self.refusal: Exception | None = None
         self.commands: list[tuple[str, Json]] = []
         self._gone = anyio.Event()

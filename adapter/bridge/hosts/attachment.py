@@ -129,7 +129,7 @@ class Attachment:
                 host = await self._hosts.host(wanted, self)
             elif wanted != self._profile:
                 host = await self._moved_out(here, wanted)
-            elif is_durable(here) and self._hosts.is_outdated(here):
+            elif self._hosts.is_outdated(here) and is_durable(here):
                 host = await self._hosts.host(wanted, self)
             else:
                 host = here
