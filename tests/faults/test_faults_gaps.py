@@ -79,7 +79,7 @@ class TellsTheGapLast(Loses):
     ]
 
 
-def test_j5_a_gap_that_is_told_after_the_end_is_filled_before_the_answer(tmp_path: Path) -> None:
+def test_k3_a_gap_that_is_told_after_the_end_is_filled_before_the_answer(tmp_path: Path) -> None:
     with opened(tmp_path, TellsTheGapLast) as it:
         assert it.prompt() == {"stopReason": "end_turn"}
         assert it.text() == TEXT
@@ -92,7 +92,7 @@ class TellsTheGapLate(Loses):
     ]
 
 
-def test_j5_what_a_gap_told_after_the_answer_brings_comes_with_the_next_prompt(tmp_path: Path) -> None:
+def test_k3_what_a_gap_told_after_the_answer_brings_comes_with_the_next_prompt(tmp_path: Path) -> None:
     with opened(tmp_path, TellsTheGapLate) as it:
         assert it.prompt() == {"stopReason": "end_turn"}
         assert it.text() == "the "

@@ -104,7 +104,7 @@ def receive(passing: Passing, *events: tuple[str, dict[str, Any]]) -> None:
 
 
 @pytest.mark.anyio
-async def test_j5_a_gap_told_with_the_end_of_a_turn_comes_before_it() -> None:
+async def test_k3_a_gap_told_with_the_end_of_a_turn_comes_before_it() -> None:
     passing = Passing()
     receive(passing, event("v1"), END, event("v10"), gap("v1"), event("v11"))
     assert passing.seen == ["v1"]
@@ -114,7 +114,7 @@ async def test_j5_a_gap_told_with_the_end_of_a_turn_comes_before_it() -> None:
     assert passing.seen[-1] == "v12"
 
 
-def test_j5_gaps_among_what_waits_are_handed_on_where_they_are() -> None:
+def test_k3_gaps_among_what_waits_are_handed_on_where_they_are() -> None:
     passing = Passing()
     passing.gate.hold()
     first, second = gap("v2"), gap("v7")

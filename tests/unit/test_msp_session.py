@@ -11,6 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from adapter.msp import session
 from adapter.msp.changes import ApprovalOpened, ApprovalResolved, Change, ItemChanged, TextAppended
 from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.host import Host
@@ -187,6 +188,19 @@ async def test_live_events_flow_again_when_nobody_can_fill(gone: HostGone, caplo
         told.tell(message(5))
         assert told.shown == ["m1", "m4", "m5"]
     assert "could not be filled" in caplog.text
+
+
+async def test_live_events_flow_again_when_a_page_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "PAGE_SECONDS", 0.01)
+    async with listening() as told:
+        told.host.query = never  # type: ignore[method-assign]
+        told.tell(message(1), gap(1, 3), message(3))
+        await until(lambda: told.shown == ["m1", "m3"])
+
+
+async def never(method: str, params: Json) -> Json:
+    await anyio.sleep_forever()
+    raise AssertionError
 
 
 @pytest.mark.parametrize("bad", [{}, {"events": 1}, {"events": [None, 3, {}]}, page(2, following="v1")], ids=repr)
