@@ -135,7 +135,7 @@ class Conversation:
             shown=self.terms.client.notices,
             in_turn=lambda: self._projection.in_turn or self._projection.replaying,
         )
-        self._facts = Facts(self._session, peer, notices)
+        self._facts = Facts(self._session, peer, notices, background)
         self.options = SessionOptions(
             self._session,
             self._attachment,
@@ -237,6 +237,7 @@ class Conversation:
         self._retired = True
         self._projection.stop()
         self._untold_ends.end()
+        self._facts.end()
         self.options.end()
         self._commands.end()
         self._ask_no_more()
@@ -304,6 +305,7 @@ class Conversation:
     # -- events
 
     def _changed(self, change: Change) -> None:
+        self._facts.hear(change)
         handle = self._on_change.get(type(change))
         if handle is not None:
             handle(change)
@@ -379,6 +381,7 @@ class Conversation:
     def _host_gone(self, why: HostGone) -> None:
         """Nothing that waits for a dead host is left waiting: cards first, then dialogs, then prompts."""
         self._gate.listen_no_longer()
+        self._facts.settle()
         try:
             self._projection.close_turn(None)
             self._ask_no_more()

@@ -58,6 +58,8 @@ def test_usage_is_told_with_a_prompt_and_never_with_a_made_up_size(tmp_path: Pat
         adapter.prompt(session_id, "usage 6000")
         last = told(adapter, session_id, "usage_update")[-1]
         assert (last["used"], last["size"]) == (6000, 20000), "what is left out stays as it was"
+        used = [update["used"] for update in told(adapter, session_id, "usage_update")]
+        assert used == [5000, 6000], "one a call, with what belongs together"
         has_cost = version in ("1.4.2", "1.4.13")
         assert ("cost" in last) is has_cost
         assert adapter.finish() == 0

@@ -11,14 +11,15 @@ import anyio
 import pytest
 
 from adapter.acp.updates import TextChunk
-from adapter.bridge.session_state.facts import Facts
+from adapter.bridge.session_state.facts import CONTEXT_WAIT, Facts
 from adapter.bridge.session_state.notices import Notices
-from adapter.msp.changes import GapLeft
+from adapter.msp.changes import Change, GapLeft
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.peer import Peer
+from tests.wired import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -40,9 +41,13 @@ class Shown:
         self.in_turn = False
         self.host = FakeHost()
         peer = cast(Peer, self)
-        self.session = Session(cast(Host, self.host), "ses", lambda change: self.facts.show(change), background)
+        self.session = Session(cast(Host, self.host), "ses", self._changed, background)
         remarks = Notices("ses", peer, shown=notices, in_turn=lambda: self.in_turn)
-        self.facts = Facts(self.session, peer, remarks)
+        self.facts = Facts(self.session, peer, remarks, background)
+
+    def _changed(self, change: Change) -> None:
+        self.facts.hear(change)
+        self.facts.show(change)
 
     def notify(self, method: str, params: Json) -> None:
         self.told.append(params["update"])
@@ -88,13 +93,62 @@ async def test_usage_is_told_when_it_is_known_and_has_changed() -> None:
         (first,) = it.event("session/contextUsage", usedTokens=5, windowTokens=50)
         assert (first["used"], first["size"], first["_meta"]["muse/usage"]["cumulative"]) == (5, 50, {"totalTokens": 5})
         assert it.event("session/contextUsage", usedTokens=5, windowTokens=50, again=1) == []
-        (third,) = it.event("session/tokenUsage", cumulative={"totalTokens": 5, "cost": {"usd": 0.5}})
+        it.event("session/tokenUsage", cumulative={"totalTokens": 5, "cost": {"usd": 0.5}})
+        (third,) = it.event("turn/started", turnId="t1", commandId="c1")
         assert third["cost"] == {"amount": 0.5, "currency": "USD"}
         it.event("session/modelChanged", modelId="other")
         assert it.event("session/contextUsage", usedTokens=6) == [], "how much the other model holds is not known"
         assert it.event("session/contextUsage", usedTokens=6, windowTokens=60)[0]["size"] == 60
         it.event("session/modelChanged", modelId="other", source="policy")
         assert it.event("session/contextUsage", usedTokens=7)[0]["size"] == 60, "it is the same model"
+
+
+def counted(tokens: int) -> Json:
+    return {"cumulative": {"totalTokens": tokens, "cost": {"usd": tokens / 10}}}
+
+
+@pytest.mark.acp(87)
+async def test_the_counts_of_a_call_and_its_context_are_told_together() -> None:
+    async with shown() as it:
+        it.event("session/contextUsage", usedTokens=5, windowTokens=50)
+        assert it.event("session/tokenUsage", **counted(7)) == [], "the context was that of the call before"
+        (update,) = it.event("session/contextUsage", usedTokens=7, windowTokens=50)
+        assert (update["used"], update["cost"]["amount"]) == (7, 0.7)
+        await anyio.sleep(CONTEXT_WAIT * 1.5)
+        assert it.told[-1] is update, "nothing is left over"
+
+
+@pytest.mark.acp(87)
+async def test_counts_whose_context_is_unchanged_are_told_with_the_next_event_or_soon() -> None:
+    async with shown() as it:
+        it.event("session/contextUsage", usedTokens=5, windowTokens=50)
+        it.event("session/tokenUsage", **counted(7))
+        (update,) = it.event("turn/completed", turnId="t1", terminal="completed")
+        assert (update["used"], update["cost"]["amount"]) == (5, 0.7)
+        it.event("session/tokenUsage", **counted(8))
+        with anyio.fail_after(PATIENCE):
+            await until(lambda: it.told[-1]["cost"]["amount"] == 0.8)
+        it.event("session/tokenUsage", **counted(9))
+        it.facts.settle()
+        assert it.told[-1]["cost"]["amount"] == 0.9, "a host that has died tells no more"
+        it.event("session/tokenUsage", **counted(10))
+        it.facts.end()
+        await anyio.sleep(CONTEXT_WAIT * 1.5)
+        assert it.told[-1]["cost"]["amount"] == 0.9, "the session is closed"
+
+
+@pytest.mark.parametrize(("after", "told"), [({"tokensAfter": 3}, [9]), ({}, [5, 9])], ids=["done", "undone"])
+async def test_the_context_before_a_compaction_is_not_told_again(after: Json, told: list[int]) -> None:
+    async with shown() as it:
+        it.event("session/contextUsage", usedTokens=5, windowTokens=50)
+        it.told.clear()
+        item = {"itemId": "i1", "kind": "compaction", "revision": 1, "status": "completed", "tokensBefore": 5, **after}
+        it.event("item/completed", item=item)
+        it.event("session/tokenUsage", **counted(8))
+        it.event("turn/started", turnId="t1", commandId="c1")
+        it.event("session/contextUsage", usedTokens=9)
+        assert [update["used"] for update in it.told] == told
+        assert it.told[-1]["cost"]["amount"] == 0.8, "the cost of what shortened it is not lost"
 
 
 @pytest.mark.acp(88)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+
+import anyio
 
 from adapter.acp import updates
 from adapter.acp.text import one_line
@@ -18,25 +20,37 @@ from adapter.msp.changes import (
     Change,
     ContextUsageChanged,
     GapLeft,
+    ItemChanged,
     RetryScheduled,
     SessionFactChanged,
     TodoListChanged,
     TokenUsageChanged,
     TurnStarted,
 )
+from adapter.msp.items import ItemState
 from adapter.msp.session import Session
+from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Peer
+
+CONTEXT_WAIT: Final = 0.25
+"""Seconds that the counts of a call of the model wait for its context, which the host tells apart, and only if it has
+changed (`msp.md §18`)."""
+
+_USAGE: Final = (TokenUsageChanged, ContextUsageChanged)
 
 
 class Facts:
     """The facts of one session. Each is told when it has changed, and only then."""
 
-    def __init__(self, session: Session, peer: Peer, notices: Notices) -> None:
+    def __init__(self, session: Session, peer: Peer, notices: Notices, background: Background) -> None:
         self._session = session
         self._peer = peer
         self._notices = notices
+        self._background = background
         self._usage = UsageMeter()
+        self._usage_waits = False
+        """There are new counts, and their context may still come."""
         self._title: str | None = None
         self._plan: Params | None = None
         """What the client was told last; None for nothing yet."""
@@ -59,6 +73,22 @@ class Facts:
         if show is not None:
             show(change)
 
+    def hear(self, change: Change) -> None:
+        """Anything has happened: if it is not the context, that of the last call has not changed."""
+        if self._usage_waits and not isinstance(change, _USAGE):
+            self.settle()
+        if isinstance(change, ItemChanged) and _is_compacted(change.item):
+            self._usage.forget_context()
+
+    def settle(self) -> None:
+        """Tell what waits."""
+        if self._usage_waits:
+            self._show_usage()
+
+    def end(self) -> None:
+        """Tell nothing more by itself."""
+        self._usage_waits = False
+
     def show_all(self, row: Params) -> None:
         """Tell what is known, as after a replay; `row` is what the host said of the session when it opened it."""
         facts = self._session.fold.facts
@@ -78,14 +108,22 @@ class Facts:
             self._send(plan)
 
     def _count_tokens(self, params: Params) -> None:
+        """What is told belongs together: the counts of a call and the context after it."""
         self._usage.take_tokens(params)
-        self._show_usage()
+        if not self._usage_waits:
+            self._usage_waits = True
+            self._background.start(self._settle_soon)
+
+    async def _settle_soon(self) -> None:
+        await anyio.sleep(CONTEXT_WAIT)
+        self.settle()
 
     def _count_context(self, params: Params) -> None:
         self._usage.take_context(params)
         self._show_usage()
 
     def _show_usage(self) -> None:
+        self._usage_waits = False
         usage = self._usage.update(self._session.session_id)
         if usage is not None and usage != self._used:
             self._used = usage
@@ -138,6 +176,11 @@ class Facts:
 
     def _send(self, params: Params) -> None:
         self._peer.notify(updates.METHOD, params)
+
+
+def _is_compacted(item: ItemState) -> bool:
+    """Whether the context is another one now; how much it holds is told after the next call of the model."""
+    return item.kind == "compaction" and item.status == "completed" and item.raw.get("tokensAfter") is not None
 
 
 def _word(params: Params, name: str) -> str:

@@ -55,6 +55,10 @@ class UsageMeter:
         if isinstance(cost, dict) and (amount := _amount(cost)) is not None:
             self._cost, self._partial = amount, cost.get("partial") is True
 
+    def forget_context(self) -> None:
+        """The context has been shortened; what the next call makes of it has to be told."""
+        self._used = self._pressure = None
+
     def forget_size(self) -> None:
         """Another model has another window."""
         self._size = None
