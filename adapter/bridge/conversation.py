@@ -152,6 +152,7 @@ class Conversation:
         self.steering = Steering(
             self._session, style.workspace, peer, self.terms.client, self.terms.frame_cap, is_stopped
         )
+        self._prompts.on_shown = self.steering.turns_shown
         self._prompts.roots = roots
         self._past = Past(self._session, self._projection, notices, peer, lambda: self._retired)
         self._opened = Opened({})
@@ -335,7 +336,6 @@ class Conversation:
 
     def _turn_ended(self, change: TurnEnded) -> None:
         self._login.turn_ended(change.outcome)
-        self.steering.turn_ended(change)
         self._prompts.turn_ended(change)
         self._untold_ends.turn_changed()
         self._commands.turn_ended(change)
@@ -345,6 +345,8 @@ class Conversation:
         item = change.item
         if item.kind == "userMessage" and item.turn_id is not None:
             self._prompts.name_run(item.raw.get("commandId"), item.turn_id)
+        if item.turn_id is not None:
+            self._prompts.hear_of(item.turn_id, first=change.first)
         self.children.learn(item)
         self._builtins.item_changed(item)
         self._projection.show(change)

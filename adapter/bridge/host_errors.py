@@ -182,12 +182,21 @@ ENDS: Final[dict[str, Meaning]] = {
         False,
         "Messages of the host were lost, and with them what became of the turn; it no longer runs",
     ),
+    "turnStuck": Meaning(
+        INTERNAL_ERROR,
+        "The session is held up",
+        "turnStuck",
+        True,
+        "A turn that was stopped has not ended, and Muse begins no other one in this session; try again, or go on in "
+        "another session",
+    ),
     "hostDied": Meaning(
         INTERNAL_ERROR,
         "The Muse host ended",
         "hostDied",
         True,
-        "The host ended while it worked on this; the next prompt starts another",
+        "The host ended while it worked on this; the next prompt starts another. Not worth a retry if a question was "
+        "open: it is asked again, and Muse may go on with the prompt",
     ),
     "malformedResult": _told("The host's answer cannot be read"),
     "modeUnavailable": Meaning(

@@ -178,6 +178,19 @@ def client_error(error: MspError | HostGone, session_id: str | None = None) -> R
     return _ended(ENDS["hostDied"], str(error))
 
 
+def died_asking(error: HostGone) -> RpcError:
+    """The error of a prompt whose host died while a question of its turn was open: the next host asks it again, and
+    goes on with the turn when it is answered."""
+    again = "its question is asked again, and Muse may go on with this prompt when that is answered; do not repeat it"
+    return _ended(ENDS["hostDied"], f"{error}; {again}", retryable=False)
+
+
+def turn_stuck(session_id: str) -> RpcError:
+    """The error of a prompt that waits for a turn which was stopped and does not end."""
+    meaning = ENDS["turnStuck"]
+    return _ended(meaning, meaning.sentence, sessionId=session_id)
+
+
 def _refusal(error: MspError, session_id: str | None) -> RpcError:
     kind = "authRequired" if error.reason == "authRequired" else error.kind
     meaning = REFUSALS.get(kind, UNKNOWN)

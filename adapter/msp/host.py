@@ -81,6 +81,8 @@ class Host:
         """Why it can no longer be used; None while it starts and lives."""
         self.exit_code: int | None = None
         """What the process ended with, negative for a signal; None until it is reaped."""
+        self.wedged: dict[str, set[str]] = {}
+        """By session, the names of turns that were stopped and did not end: they may hold up what comes next."""
         self._initialize = initialize_params(client_version, capabilities)
         self._startup_timeout = startup_timeout
         self._close_grace = close_grace

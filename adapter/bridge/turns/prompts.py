@@ -14,7 +14,7 @@ from adapter.acp import errors
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
 from adapter.bridge.hosts.attachment import Attachment
-from adapter.bridge.outcomes import client_error, without_secrets
+from adapter.bridge.outcomes import client_error, died_asking, without_secrets
 from adapter.bridge.projection import Projection
 from adapter.bridge.session_state.session_options import TurnSettings
 from adapter.bridge.stored_sessions.roots import Roots
@@ -22,8 +22,9 @@ from adapter.bridge.turns.gate import EventGate
 from adapter.bridge.turns.prompt_input import file_mentions, input_parts, instructed, require_fit, text_of
 from adapter.bridge.turns.prompt_run import DONE, PromptRun
 from adapter.bridge.turns.prompt_stops import Stops
+from adapter.bridge.turns.stray_turns import StrayTurns
 from adapter.msp.changes import TurnEnded, TurnStarted
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone, MspError, SessionUnreachable
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -37,7 +38,7 @@ G5`)."""
 
 Command: TypeAlias = Callable[[PromptRun], Awaitable[None]]
 """What a prompt does instead of being a turn: it settles the run, lets it adopt a turn, or leaves its end to what the
-host tells. It must not take long, since the prompts behind it wait; the end may."""
+host tells. The prompts behind it wait until it returns, but not for its end."""
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -75,7 +76,8 @@ class Prompts:
         self._on_turns_over = on_turns_over
         self._workspace = workspace
         self._frame_cap = frame_cap
-        self._stops = Stops(session, projection, on_turns_over)
+        self._stops = Stops(session, projection, on_turns_over, self._wedged)
+        self._strays = StrayTurns()
         self._runs: list[PromptRun] = []
         self._paused: set[str] = set()
         """Turns that run and whose prompt has been answered: they wait for what the user says next."""
@@ -86,6 +88,8 @@ class Prompts:
         self.find_command: Callable[[tuple[Block, ...]], Awaitable[Command | None]] = _no_command
         """Asked when a prompt's time has come whether it is something else than the input of a turn."""
         self.for_turn: Callable[[], TurnSettings] = TurnSettings
+        self.on_shown: Callable[[Collection[str]], None] = lambda turn_ids: None
+        """Told of turns when everything of them has been shown, right before their prompt is answered."""
         self.roots = Roots((workspace,))
         """What goes with the next turn."""
 
@@ -106,6 +110,11 @@ class Prompts:
         return frozenset(
             turn_id for turn_id in self._unasked if turn_id not in asked and not self._projection.is_silenced(turn_id)
         )
+
+    async def first_in_line(self, run: PromptRun) -> None:
+        """Wait until the prompts before this one have been answered."""
+        while self._runs[0] is not run:
+            await self._runs[0].answered.wait()
 
     async def all_answered(self) -> None:
         """Wait until no prompt is left, and nothing that was stopped runs on."""
@@ -162,6 +171,7 @@ class Prompts:
             run.passed.set()
             await run.settled.wait()
             await self._end_cards(run)
+            self.on_shown(run.turn_ids)
             return run.answer()
         finally:
             self._runs.remove(run)
@@ -215,24 +225,18 @@ class Prompts:
 
     async def _start_turn(self, run: PromptRun, parts: list[Params]) -> Params:
         settings = self.for_turn()
-        replace = self._stops.take_given_up()
-        try:
-            ack = await self._session.start_turn(
-                run.command_id,
-                instructed(parts, settings.instruction) if settings.instruction else parts,
-                replace=replace,
-                display_text=text_of(parts) if settings.instruction else None,
-                effort=settings.effort,
-                roots=self.roots.for_turn(),
-                trace=run.trace.wire() if run.trace else None,
-                wanted=lambda: run.is_wanted,
-            )
-            self.roots.told()
-            return ack
-        except BaseException:
-            if replace:
-                self._stops.still_given_up()
-            raise
+        ack = await self._session.start_turn(
+            run.command_id,
+            instructed(parts, settings.instruction) if settings.instruction else parts,
+            replace=self._stops.is_to_replace(run),
+            display_text=text_of(parts) if settings.instruction else None,
+            effort=settings.effort,
+            roots=self.roots.for_turn(),
+            trace=run.trace.wire() if run.trace else None,
+            wanted=lambda: run.is_wanted,
+        )
+        self.roots.told()
+        return ack
 
     def submit(self, run: PromptRun, send: Callable[[], Awaitable[Params]]) -> None:
         """Send what makes a turn of the prompt. Runs beside the wait for its end: the end may come before the ack, and
@@ -254,15 +258,26 @@ class Prompts:
             return run.settle(errors.host_error("malformedResult", "The host did not name the turn"))
         queued = ack.get("disposition") == "queued"
         run.admit(turn_id, queued=queued)
-        self._settle_if_over(run, turn_id)
         if run.given_up:
-            await self._stops.stop_given_up(run, queued=queued)
+            return await self._stops.stop_given_up(run, queued=queued)
+        if not queued:
+            self._stops.runs(run.turn_ids)
+        elif self._stops.is_wedged:
+            self._background.start(self._stops.wait_in_line, run, CANCEL_GRACE)
+        for name in (turn_id, *self._strays.of(run)):
+            self._settle_if_over(run, name)
         return None
+
+    def _wedged(self) -> None:
+        """What the host has queued may never begin."""
+        for run in [run for run in self._runs if run.is_queued and run.is_wanted]:
+            self._background.start(self._stops.wait_in_line, run, CANCEL_GRACE)
 
     def _settle_if_over(self, run: PromptRun, turn_id: str) -> None:
         """A turn may have ended before anybody knew whose it is."""
         outcome = self._session.fold.turns.outcome(turn_id)
         if outcome is not None and not run.settled.is_set():
+            run.name(turn_id)
             self._end_turns(run.turn_ids)
             self._hold_events(run.answered)
             run.settle(without_secrets(outcome, self._session.host.scrub))
@@ -314,17 +329,22 @@ class Prompts:
     def found_running(self, turn_ids: Collection[str]) -> None:
         """These turns ran when the session was opened."""
         self._unasked.update(turn_ids)
+        for turn_id in turn_ids:
+            self._strays.hear(turn_id)
         self._show_text()
 
     def turn_started(self, change: TurnStarted) -> None:
         """A turn runs now."""
         self.name_run(change.command_id, change.turn_id)
-        for run in self._runs:
-            if change.turn_id in run.turn_ids:
-                run.began.set()
+        self._strays.hear(change.turn_id)
+        self._stops.runs((change.turn_id, change.command_id or ""))
+        owners = [run for run in self._runs if change.turn_id in run.turn_ids]
+        for run in owners:
+            run.began.set()
         if self._projection.is_silenced(change.turn_id):
-            # It was given up while it waited at the host.
-            self._background.start(self._stops.interrupt, change.turn_id)
+            if all(run.settled.is_set() for run in owners):
+                # It was given up while it waited at the host. If it was not, who stops it waits for it.
+                self._background.start(self._stops.interrupt, change.turn_id)
             return
         self._unasked.add(change.turn_id)
         self._show_text()
@@ -335,10 +355,17 @@ class Prompts:
             if run.command_id == command_id:
                 run.name(turn_id)
 
+    def hear_of(self, turn_id: str, *, first: bool) -> None:
+        """Something of a turn is shown; `first`: that was not known before."""
+        self._strays.hear(turn_id, self._strays.waiting(self._runs) if first else None)
+
     def turn_ended(self, change: TurnEnded) -> None:
         """A turn is over; its prompt is answered with what came of it."""
         turn_id, outcome = change.turn_id, change.outcome
         self._stops.ended(turn_id)
+        for run in [run for run in self._runs if turn_id in self._strays.of(run)]:
+            run.name(turn_id)
+        self._strays.hear(turn_id)
         owners = [run for run in self._runs if turn_id in run.turn_ids]
         known = turn_id in self._unasked or turn_id in self._paused
         self._paused.discard(turn_id)
@@ -352,6 +379,7 @@ class Prompts:
                 self._hold_events(run.answered)
                 run.settle(without_secrets(outcome, self._session.host.scrub))
             if not owners:
+                self.on_shown(turn_ids)
                 # It may be the turn of a prompt whose acknowledgement is on its way.
                 for run in self._runs:
                     if run.submitted and not run.named.is_set():
@@ -382,8 +410,14 @@ class Prompts:
         self._unasked.update(self._session.fold.turns.running)
         for run in self._runs:
             if run.named.is_set() or run.expects_host:
-                run.settle(client_error(why, self._session.session_id))
+                asked = self._has_open_question(run) and not isinstance(why, SessionUnreachable)
+                run.settle(died_asking(why) if asked else client_error(why, self._session.session_id))
         self._show_text()
+
+    def _has_open_question(self, run: PromptRun) -> bool:
+        fold = self._session.fold
+        asked = (*fold.open_approvals.values(), *fold.open_inputs.values())
+        return any(params.get("turnId") in run.turn_ids for params in asked)
 
 
 async def _no_command(blocks: tuple[Block, ...]) -> Command | None:
