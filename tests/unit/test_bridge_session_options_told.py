@@ -96,6 +96,22 @@ async def test_l10_the_model_that_was_used_is_the_one_that_is_shown(notices: boo
             assert "blue" in it.told[0]["title"] and "Small" in it.told[0]["title"]
 
 
+async def test_l10_the_model_that_was_set_is_used_again_without_a_word() -> None:
+    async with opened() as it:
+        await it.begin()
+        await it.set("model", "small")
+        used(it, "large", "t1")
+        it.told.clear()
+        used(it, "small", "t2")
+        assert it.kinds() == ["config_option_update"], "what is set is no fault"
+        assert values(it.told[-1]["configOptions"])["model"] == "small"
+        used(it, "blue", "t3")
+        assert "blue" in it.told[1]["title"] and "Small" in it.told[1]["title"]
+        used(it, "large", "t4")
+        assert "Large" not in it.told[3]["title"].partition("not")[2], "the one before was not asked for either"
+        assert "Small" in it.told[3]["title"]
+
+
 async def test_l10_the_model_chosen_again_is_asked_for_again() -> None:
     async with opened() as it:
         await it.begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -13,6 +14,7 @@ from adapter.acp import updates
 from adapter.bridge.hosts.attachment import Attachment
 from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL
+from adapter.bridge.hosts.reloading import loads_sessions
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.session_state.models import ModelRef, read_models, read_ref, with_current
 from adapter.bridge.session_state.notices import Notices
@@ -24,6 +26,7 @@ from adapter.bridge.session_state.settings import (
     MUSES_OWN,
     PLAN,
     PLANNING,
+    RESTRICTING,
     Settings,
     check_mode,
     check_option,
@@ -31,7 +34,7 @@ from adapter.bridge.session_state.settings import (
     session_modes,
 )
 from adapter.msp.abilities import is_lacking
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone, MspError, SessionUnreachable
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -41,6 +44,10 @@ log = logging.getLogger("adapter.bridge")
 
 LEARNING_WAIT: Final = 1.0
 """Seconds a session's opening waits for what can be chosen; what comes later is told when it comes."""
+
+
+MOVING_WAIT: Final = 2.0
+"""Seconds a choice waits for the host to say whether sessions can move at all."""
 
 
 class TurnSettings(msgspec.Struct, frozen=True):
@@ -78,8 +85,9 @@ class SessionOptions:
         self._settings = Settings(allow_all=allow_all)
         self._facts: dict[str, Params] = {}
         """The facts of the session that have been looked at, each as it was then."""
-        self._model_said = False
-        """Whether an event or the user named the model; a session's row may only name the host's own."""
+        self._set_model: ModelRef | None = None
+        """What an event or the user named as the model, which need not be the one that is used and shown; a session's
+        row may only name the host's own."""
         self._left_model: tuple[ModelRef, tuple[str, ...]] | None = None
         """The model before the last change, and the turns that may still be asking it."""
         self._per_turn = False
@@ -139,7 +147,7 @@ class SessionOptions:
             return
         models = read_models(result)
         active = next((model for model in models if model.is_active), None)
-        if active is not None and not self._model_said:
+        if active is not None and self._set_model is None:
             self._change(model=ModelRef(active.model_id, active.provider_id))
         self._change(models=models)
 
@@ -156,11 +164,14 @@ class SessionOptions:
         """Choose a mode; the answer to the request.
 
         Raises:
-            RpcError: -32602; there is no such mode.
+            RpcError: -32602; there is no such mode, or no way to it.
         """
         async with self._changing:
             check_mode(self._settings, mode_id)
-            self.keep_mode(mode_id)
+            try:
+                await self._choose_mode(mode_id)
+            except HostGone as error:
+                raise client_error(error, self._session.session_id) from None
         return {}
 
     async def set_option(self, option_id: str, value: str | bool) -> Params:
@@ -180,12 +191,23 @@ class SessionOptions:
         return {"configOptions": config_options(self._settings)}
 
     def keep_mode(self, mode_id: str) -> None:
-        """Be in a mode from the next prompt on: a running turn goes on as it is, so no host is asked before."""
+        """Be in a mode from the next prompt on: a running turn goes on as it is."""
         self._change(mode=mode_id)
         self._attachment.want(RESTRICTED if self._settings.restricted else USUAL)
 
     async def _choose_mode(self, mode_id: str) -> None:
+        if mode_id in RESTRICTING and not self._settings.restricted and not await self._can_move():
+            self._change(can_restrict=False)
+            raise SessionUnreachable("modeUnavailable", "This Muse host loads no sessions, so that none can move")
         self.keep_mode(mode_id)
+
+    async def _can_move(self) -> bool:
+        """Whether another host of this kind could load the session; yes, as long as nobody says no: it is asked again
+        before the session moves."""
+        can = True
+        with suppress(HostGone), anyio.move_on_after(MOVING_WAIT):
+            can = await loads_sessions(self._session.host)
+        return can
 
     async def _choose_model(self, value: str) -> None:
         model = self._settings.model_for(value)
@@ -246,7 +268,8 @@ class SessionOptions:
             self._background.start(self._learn_models)
 
     def take_usage(self, params: Params) -> None:
-        """A model has been asked: what was used is what is shown (`fault-cases.md L10`)."""
+        """A model has been asked: what was used is what is shown, and what was set is what it is held against
+        (`fault-cases.md L10`)."""
         used = read_ref(params)
         if self._unlisted:
             # There is a login now.
@@ -255,10 +278,11 @@ class SessionOptions:
         _, current = with_current(self._settings.models, self._settings.model)
         if used is None or current is None or used.names(current) or self._may_be_older(used, params.get("turnId")):
             return
-        if self._model_said:
-            log.warning("the host used the model %s, not %s", used.model_id, current.model_id)
+        _, wanted = with_current(self._settings.models, self._set_model)
+        if self._set_model is not None and wanted is not None and not used.names(wanted):
+            log.warning("the host used the model %s, not %s", used.model_id, wanted.model_id)
             self._notices.tell(
-                f"Muse used the model {used.model_id}, not {current.label or current.model_id}",
+                f"Muse used the model {used.model_id}, not {wanted.label or wanted.model_id}",
                 "The host did not use the model that is set for this session",
             )
         self._change(model=used)
@@ -285,7 +309,7 @@ class SessionOptions:
         _, before = with_current(self._settings.models, self._settings.model)
         if before is not None and not ref.names(before):
             self._left_model = (ModelRef(before.model_id, before.provider_id), self._session.fold.turns.running)
-        self._model_said = True
+        self._set_model = ref
         self._change(model=ref)
 
     # -- the state
