@@ -24,6 +24,8 @@ APPROVALS: Final = "approval_mode"
 ASK: Final = "default"
 READ_ONLY: Final = "readOnly"
 PLAN: Final = "plan"
+RESTRICTING: Final = frozenset({READ_ONLY, PLAN})
+"""Modes of a host without write and shell."""
 
 _MODES: Final[Mapping[str, tuple[str, str]]] = {
     ASK: ("Ask", "Muse may read, write and run commands, and asks as the approval mode says"),
@@ -82,7 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def restricted(self) -> bool:
         """Whether the session belongs on a host without write and shell."""
-        return self.mode in (READ_ONLY, PLAN)
+        return self.mode in RESTRICTING
 
     @property
     def effort_in_force(self) -> str:
