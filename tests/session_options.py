@@ -13,8 +13,9 @@ from adapter.bridge.hosts.attachment import Attachment
 from adapter.bridge.hosts.launch_profile import LaunchProfile
 from adapter.bridge.session_state.notices import Notices
 from adapter.bridge.session_state.session_options import SessionOptions
+from adapter.msp.abilities import NOBODY
 from adapter.msp.changes import Change, SessionFactChanged, TokenUsageChanged
-from adapter.msp.errors import HostGone
+from adapter.msp.errors import HostGone, MspError
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.session import Session
@@ -34,6 +35,7 @@ class FakeHost:
 
     def __init__(self) -> None:
         self.gone: HostGone | None = None
+        self.loads = True
         self.handshake = Handshake("m", "1", "", frozenset(), True, None)
         self.models: Json | Exception = {"models": [LARGE, SMALL]}
         self.listing = anyio.Event()
@@ -53,6 +55,9 @@ class FakeHost:
         return self.models
 
     async def command(self, method: str, params: Json, **more: Any) -> Json:
+        if params["sessionId"] == NOBODY:
+            lacking = MspError(-32601, "methodNotFound", "there is no such method")
+            raise MspError(-32020, "sessionNotFound", "there is none") if self.loads else lacking
         self.commands.append((method, {name: value for name, value in params.items() if name != "sessionId"}))
         if self.refusal is not None:
             raise self.refusal

@@ -6,9 +6,10 @@ import anyio
 import pytest
 
 from adapter.msp.errors import MspError
+from adapter.msp.handshake import Handshake
 from adapter.wire.envelope import RpcError
 from tests.session_options import FIRST, LARGE, SMALL, Json, opened, values
-from tests.wired import until
+from tests.wired import outcome, until
 
 pytestmark = pytest.mark.anyio
 
@@ -201,3 +202,42 @@ async def test_a_standing_effort_the_model_does_not_take_is_not_shown() -> None:
         assert values(it.told[-1]["configOptions"])["reasoning_effort"] == "default"
         it.event("session/modelChanged", modelId="large", providerId="muse")
         assert values(it.told[-1]["configOptions"])["reasoning_effort"] == "high"
+
+
+# -- what a host cannot do
+
+
+@pytest.mark.parametrize(("option", "value"), [("model", "small"), ("approval_mode", "denyUnmatched")])
+async def test_o6_an_option_that_the_host_cannot_change_is_offered_no_more(option: str, value: str) -> None:
+    async with opened() as it:
+        assert option in values((await it.begin())["configOptions"])
+        it.host.refusal = MspError(-32601, "methodNotFound", "no such method")
+        error = await outcome(lambda: it.options.set_option(option, value))
+        assert isinstance(error, RpcError) and error.data is not None
+        assert error.data["reason"] == "unsupportedByHost" and "no such method" in error.data["details"]
+        [update] = it.told
+        assert option not in values(update["configOptions"])
+        error = await outcome(lambda: it.options.set_option(option, value))
+        assert isinstance(error, RpcError) and error.code == -32602
+        assert len(it.host.commands) == 1, "it is not asked again"
+
+
+async def test_o6_no_mode_is_offered_that_would_lose_the_session() -> None:
+    async with opened() as it:
+        it.host.handshake = Handshake("m", "1", "", frozenset(), False, None)
+        assert [mode["id"] for mode in (await it.begin())["modes"]["availableModes"]] == ["default"]
+        error = await outcome(lambda: it.options.set_mode("readOnly"))
+        assert isinstance(error, RpcError) and error.code == -32602 and not it.attachment.wanted
+
+
+@pytest.mark.parametrize("older", [True, False])
+async def test_o6_a_mode_is_refused_where_no_host_loads_sessions(older: bool) -> None:
+    async with opened() as it:
+        assert len((await it.begin())["modes"]["availableModes"]) == 3
+        it.host.loads = False
+        error = await outcome(
+            lambda: it.options.set_mode("plan") if older else it.options.set_option("mode", "readOnly")
+        )
+        assert isinstance(error, RpcError) and error.code == -32602 and error.data is not None
+        assert error.data["reason"] == "modeUnavailable" and not it.attachment.wanted
+        assert it.options.settings.mode == "default" and not it.options.settings.can_restrict
