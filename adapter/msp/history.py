@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from adapter.msp.changes import Change
-from adapter.msp.errors import MspError
+from adapter.msp.errors import MalformedResult, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.host import Host
 from adapter.wire.envelope import Params
@@ -50,6 +50,18 @@ class Opened(msgspec.Struct, frozen=True):
     def session_id(self) -> str | None:
         """The session's id, if the host named it."""
         return _text(self.row.get("sessionId")) or None
+
+    def named(self, method: str, wanted: str | None = None) -> str:
+        """The session's id; `wanted` is the one that was asked for.
+
+        Raises:
+            MalformedResult: the host named none in its answer to `method`, or another one.
+        """
+        if self.session_id is None:
+            raise MalformedResult(method, "it names no session")
+        if wanted is not None and self.session_id != wanted:
+            raise MalformedResult(method, "it names another session")
+        return self.session_id
 
     @property
     def root(self) -> str | None:

@@ -16,7 +16,7 @@ from adapter.bridge.hosts.attachment import Attachment
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL, LaunchProfile
 from adapter.msp.abilities import NOBODY, Abilities
-from adapter.msp.errors import HostClosed, HostGone, MspError, SessionUnreachable
+from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, SessionUnreachable
 from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host, Sink
 from adapter.msp.session import Session
@@ -37,6 +37,8 @@ class Lodging:
         self.gone: HostGone | None = None
         self.is_closing = False
         self.loads = True
+        self.names = ""
+        """The session that it names instead of the one it is asked for."""
         self.handshake = Handshake("m", "1", "", frozenset(), durable, None)
         self.sent: list[tuple[str, Json]] = []
         self.refusals: dict[str, list[Exception]] = {}
@@ -62,7 +64,7 @@ class Lodging:
             raise self.gone
         if self.refusals.get(method):
             raise self.refusals[method].pop(0)
-        session = {"sessionId": params["sessionId"], "status": "idle"}
+        session = {"sessionId": self.names or params["sessionId"], "status": "idle"}
         return {"session": session, "viewCursor": "v9", "approvals": [], "events": [], "nextCursor": None}
 
     async def carry_out(self, method: str, params: Json, *, conclusion: str, seconds: float) -> Json:
@@ -220,6 +222,18 @@ async def test_what_did_not_work_is_tried_again_at_the_next_use(error: Exception
         assert there.host is here
         await there.attachment.reach()
         assert there.host is following
+
+
+async def test_l3_a_host_that_loads_another_session_is_not_moved_to() -> None:
+    here, other = Lodging("session/leave"), Lodging()
+    other.names = "ses-2"
+    async with lodged(here, restricted=other) as there:
+        there.attachment.want(RESTRICTED)
+        assert isinstance(await outcome(there.attachment.reach), MalformedResult)
+        assert there.host is here and there.attachment.is_to_move
+        other.names = ""
+        await there.attachment.reach()
+        assert there.host is other and not there.attachment.is_to_move
 
 
 async def test_a_session_that_others_hold_for_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import anyio
 
 from adapter.msp.abilities import NOBODY, is_lacking
 from adapter.msp.errors import MspError, SessionUnreachable
+from adapter.msp.history import Opened
 from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.envelope import Params
@@ -28,8 +29,6 @@ _BUSY: Final = frozenset({"sessionInUse", "sessionBusy", "runtime_busy"})
 _CURSOR_REFUSED: Final = frozenset({"viewTruncated", "notFound", "boundaryPruned", "boundaryUnusable", "noBoundary"})
 """The host cannot go on from where we were (`msp.md §10.3`)."""
 
-_AT_REST: Final = frozenset({"idle", "notLoaded"})
-
 
 async def load_again(session: Session, host: Host, config: Params, start: Params | None) -> None:
     """Have `host` load the session and move it there; what has happened meanwhile is read in the background. The caller
@@ -40,7 +39,7 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
 
     Raises:
         SessionUnreachable: the host does not know the session.
-        MspError, HostGone: it cannot be loaded there now.
+        MspError, HostGone: it cannot be loaded there now, or the host does not say that it is.
     """
     request: Params = {"sessionId": session.session_id, "excludeItems": True, **config}
     cursor = session.fold.last_durable_cursor
@@ -52,17 +51,17 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
         if start is None or session.fold.turns.any_known:
             raise SessionUnreachable("sessionLost", "Muse does not have this session any more") from None
         result, anew = await _started(session, host, start), False
-    row = result.get("session")
-    if isinstance(row, dict) and row.get("status") in _AT_REST:
+    opened = Opened.read(result)
+    opened.named("session/resume", session.session_id)
+    if opened.at_rest:
         session.fold.turns.give_up()
     session.move_to(host)
-    head = result.get("viewCursor")
     if anew and session.is_whole:
         session.read_anew()
     else:
         if anew:
             log.warning("the host does not know where a session was left; what happened meanwhile is not shown")
-        session.catch_up(None if anew or not isinstance(head, str) else head)
+        session.catch_up(None if anew else opened.view_cursor)
 
 
 async def loads_sessions(host: Host) -> bool:

@@ -79,9 +79,9 @@ class Openings:
             return asked_for | await _config(host, asked.mcp_servers)
 
         async with self._at_host("session/start", request, asked.trace) as (host, sent, opened):
-            if opened.session_id is None:
-                raise errors.host_error("malformedResult", "The host did not name the session")
-            conversation = self._conversation(opened.session_id, asked.cwd, host, sent, Roots(roots))
+            session_id = opened.named("session/start")
+            self._require_new(session_id)
+            conversation = self._conversation(session_id, asked.cwd, host, sent, Roots(roots))
             conversation.started(sent)
             await self._check_servers(conversation, asked)
             return await self._enter(conversation, opened)
@@ -121,6 +121,7 @@ class Openings:
             conversation = self._conversation(asked.session_id, asked.cwd, host, sent, held)
             conversation.found(self._hosts.profile_of(host), known)
             async with self._left_again(conversation):
+                opened.named("session/resume", asked.session_id)
                 _require_folder(opened, asked.cwd)
                 await self._check_servers(conversation, asked)
                 return await self._enter(conversation, opened, replay=replay, anew=known is not None)
@@ -172,9 +173,11 @@ class Openings:
                 _cut_named(),
                 self._at_host("session/fork", request, asked.trace, source) as (host, _, copied),
             ):
-                if copied.session_id in (None, source):
+                copy_id = copied.named("session/fork")
+                if copy_id == source:
                     raise _no_copy("The Muse host did not name the copy")
-                return await self._enter_copy(host, copied, copied.session_id, asked, roots, known)
+                self._require_new(copy_id)
+                return await self._enter_copy(host, copied, copy_id, asked, roots, known)
 
     async def _enter_copy(
         self,
@@ -196,6 +199,7 @@ class Openings:
                 await conversation.leave()
             request: Params = {"sessionId": copy_id, "history": "snapshot"} | config
             resumed = Opened.read(await self._opened(host, "session/resume", request, None, uuid7()))
+            resumed.named("session/resume", copy_id)
             return await self._enter(conversation, resumed, replay=False)
 
     async def _check_servers(self, conversation: Conversation, asked: NewSession | StoredSession) -> None:
@@ -274,7 +278,8 @@ class Openings:
         except (MspError, HostGone) as error:
             opening.outcome = error
         finally:
-            opening.outcome = opening.outcome or errors.internal_error()
+            if opening.outcome is None:
+                opening.outcome = errors.internal_error()
             opening.done.set()
         if not opening.wanted:
             await self._leave_opened(host, opening.outcome)
@@ -298,6 +303,13 @@ class Openings:
         )
         config = {member: sent[member] for member in ("config",) if member in sent}
         return Conversation(style, host, self._hosts, self._peer, self._background, config, terms, roots)
+
+    def _require_new(self, session_id: str) -> None:
+        """Raises:
+        RpcError: what the host calls new is open already, and stays as it is.
+        """
+        if self._sessions.find(session_id) is not None:
+            raise errors.host_error("malformedResult", "The Muse host named a session that is open already")
 
     @asynccontextmanager
     async def _left_again(self, conversation: Conversation) -> AsyncIterator[None]:
