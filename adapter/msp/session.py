@@ -143,21 +143,24 @@ class Session:
         logged. Returns when the host has let go of it, or nothing more can be done, which takes no longer than
         `UNSUBSCRIBE_SECONDS` and `LEAVE_SECONDS`."""
         asked = {"sessionId": self.session_id}
-        await self._let_go(self.host.query("view/unsubscribe", asked), UNSUBSCRIBE_SECONDS)
+        stopping = self.host.query("view/unsubscribe", asked)
+        await self._let_go("view/unsubscribe", stopping, UNSUBSCRIBE_SECONDS)
         leaving = self.host.carry_out(
             "session/leave", {**asked, "stop": True}, conclusion="session/leaveCompleted", seconds=LEAVE_SECONDS
         )
-        await self._let_go(leaving, LEAVE_SECONDS)
+        await self._let_go("session/leave", leaving, LEAVE_SECONDS)
 
-    async def _let_go(self, step: Coroutine[Any, Any, object], seconds: float) -> None:
+    async def _let_go(self, method: str, step: Coroutine[Any, Any, object], seconds: float) -> None:
         try:
             with anyio.fail_after(seconds):
                 await step
         except MspError as error:
             if not is_lacking(error):
                 log.warning("the host did not let go of a session: %s", error)
-        except (RequestTimeout, TimeoutError) as error:
-            log.warning("the host did not let go of a session: %s", error or "it did not answer")
+        except RequestTimeout as error:
+            log.warning("the host did not let go of a session: %s", error)
+        except TimeoutError:
+            log.warning("the host did not let go of a session: no answer to %s within %g s", method, seconds)
         except HostGone:
             pass
 
