@@ -144,6 +144,43 @@ class IgnoresInterrupts(Busy):
         self.running = None
 
 
+class CannotReclaim(Busy):
+    """Does not know how to give a queued prompt back."""
+
+    def on_turn_unqueue(self, request: Json) -> None:
+        self.refuse(request, "methodNotFound", "there is no turn/unqueue", -32601)
+
+
+class NeverReplaces(Busy):
+    """Lets whatever comes wait behind what runs, and takes no notice of interrupts, until a prompt says "release".
+    Turns of its other sessions are short. It may not be able to give a queued prompt back."""
+
+    reclaims = True
+    holds = ""
+
+    def on_turn_start(self, request: Json) -> None:
+        session_id = request["params"]["sessionId"]
+        self.holds = self.holds or session_id
+        if session_id != self.holds:
+            self.complete(*self.admit(request))
+            return
+        released = request["params"]["input"][0]["text"] == "release"
+        request["params"].pop("ifBusy", None)
+        super().on_turn_start(request)
+        if released:
+            self.end("cancelled")
+
+    def on_turn_unqueue(self, request: Json) -> None:
+        if self.reclaims:
+            super().on_turn_unqueue(request)
+        else:
+            self.refuse(request, "methodNotFound", "there is no turn/unqueue", -32601)
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        if self.running is not None and len(self.turns) > 1:
+            super().on_turn_interrupt(request)
+
+
 class TalksAfterTheEnd(Busy):
     """The first turn goes on after its end: with `at`, when the next prompt comes or at once."""
 
