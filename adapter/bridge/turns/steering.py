@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,7 +21,7 @@ from adapter.acp.content import Block, read_prompt
 from adapter.acp.fields import Fields
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.turns.prompt_input import file_mentions, input_parts, require_fit
-from adapter.msp.changes import TurnEnded, TurnStarted
+from adapter.msp.changes import TurnStarted
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.session import Session
 from adapter.wire import envelope
@@ -89,9 +89,9 @@ class Steering:
         """A turn can be steered from now on."""
         self._tell(change.turn_id)
 
-    def turn_ended(self, change: TurnEnded) -> None:
-        """Before its prompt is answered."""
-        if change.turn_id == self._told:
+    def turns_shown(self, turn_ids: Collection[str]) -> None:
+        """Everything of these turns has been shown, or they go on without a prompt."""
+        if self._told in turn_ids and self._told not in self._session.fold.turns.running:
             self._tell(None)
 
     def host_gone(self) -> None:
@@ -114,7 +114,7 @@ class Steering:
         require_fit(asked.blocks, self._frame_cap)
         turn_id = self.active_turn
         if turn_id is None or asked.turn_id not in (None, turn_id):
-            raise self._not_running()
+            raise self._not_running(asked.turn_id)
         if self._under_way >= AT_ONCE:
             details = f"{AT_ONCE} messages to this turn are on their way already"
             raise errors.session_busy(self._session.session_id, details)
@@ -125,11 +125,11 @@ class Steering:
             try:
                 parts = input_parts(blocks, await file_mentions(blocks, self._workspace))
                 if self._is_stopped(turn_id):
-                    raise self._not_running()
+                    raise self._not_running(turn_id)
                 await self._session.steer(turn_id, parts)
             except MspError as error:
                 if error.kind == "commandRejected":
-                    raise self._not_running() from None
+                    raise self._not_running(turn_id) from None
                 raise client_error(error, self._session.session_id) from None
             except HostGone as error:
                 raise client_error(error, self._session.session_id) from None
@@ -143,12 +143,15 @@ class Steering:
         finally:
             self._under_way -= 1
 
-    def _not_running(self) -> RpcError:
+    def _not_running(self, turn_id: str | None) -> RpcError:
+        running = self._session.fold.turns.running if self._session.host.gone is None else ()
+        stopped = [name for name in running if turn_id in (None, name) and self._is_stopped(name)]
+        details = "The turn is being stopped" if stopped else "The turn has ended, or another one runs"
         return errors.error_of(
             envelope.INVALID_REQUEST,
             "The turn does not run",
             "turnNotRunning",
-            "The turn has ended, or another one runs; send it as a prompt",
+            f"{details}; send it as a prompt",
             sessionId=self._session.session_id,
             retryable=False,
         )
