@@ -145,6 +145,8 @@ class Conversation:
             allow_all=self.terms.allow_all,
             can_restrict=lambda: hosts.offers(RESTRICTED),
         )
+        self.options.warn = self.warn
+        self._prompts.before_turn = self.options.rein_in
         self._prompts.for_turn = self.options.for_turn
         self._builtins = Builtins(self._session, style, peer, background, self._prompts, lambda: self.options.settings)
         self._commands = Commands(self._session, style.workspace, peer, background, self._prompts, self._builtins)

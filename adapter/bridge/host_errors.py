@@ -206,6 +206,13 @@ ENDS: Final[dict[str, Meaning]] = {
         False,
         "Muse cannot run the session without its own tools for writing and running",
     ),
+    "allowAllNotAllowed": Meaning(
+        INVALID_REQUEST,
+        "Everything would be allowed",
+        "allowAllNotAllowed",
+        False,
+        "The session allows everything without asking, which needs `--allow-all`, and Muse did not change that",
+    ),
     "hostBusy": Meaning(
         INVALID_REQUEST,
         "The Muse host is busy",

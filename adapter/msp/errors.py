@@ -108,7 +108,8 @@ class MalformedResult(HostGone):
 
 class SessionUnreachable(HostGone):
     """A session cannot be used at a host though one may be there. `reason` is `hostBusy` (later it can),
-    `modeUnavailable` (not on such a host) or `sessionLost`, `details` a sentence for people."""
+    `modeUnavailable` (not on such a host), `allowAllNotAllowed` (not as it is set) or `sessionLost`, `details` a
+    sentence for people."""
 
     def __init__(self, reason: str, details: str) -> None:
         super().__init__(details)

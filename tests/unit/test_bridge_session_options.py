@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from adapter.msp.errors import MspError
+from adapter.msp.errors import MspError, SessionUnreachable
 from adapter.msp.handshake import Handshake
 from adapter.wire.envelope import RpcError
-from tests.session_options import FIRST, LARGE, SMALL, Json, opened, values
+from tests.session_options import FIRST, LARGE, ROW, SMALL, Json, opened, values
 from tests.wired import outcome, until
 
 pytestmark = pytest.mark.anyio
@@ -116,6 +116,53 @@ async def test_everything_is_allowed_after_the_start_option() -> None:
         await it.begin()
         assert (await it.set("approval_mode", "allowAll"))["approval_mode"] == "allowAll"
         assert it.host.commands == [("session/setApprovalMode", {"mode": "allowAll"})]
+
+
+ALLOWING = {**ROW, "approvalMode": {"mode": "allowAll"}}
+
+
+async def test_a_session_that_allows_everything_is_set_back_before_the_client_knows_it() -> None:
+    async with opened() as it:
+        warnings: list[str] = []
+        it.options.warn = lambda title, description: warnings.append(title)
+        it.session.fold.load_snapshot({"approvalMode": {"mode": "allowAll"}})
+        assert values((await it.begin(ALLOWING))["configOptions"])["approval_mode"] == "promptUnmatched"
+        await it.options.rein_in()
+        assert it.host.commands == [("session/setApprovalMode", {"mode": "promptUnmatched"})]
+        assert len(warnings) == 1 and it.told == []
+
+
+@pytest.mark.parametrize("acks", [None, {"effectiveMode": {"mode": "allowAll"}}], ids=["refused", "kept"])
+async def test_no_turn_begins_while_a_host_goes_on_allowing_everything(acks: Json | None) -> None:
+    async with opened() as it:
+        it.host.acks = acks or {}
+        it.host.refusal = None if acks else MspError(-32030, "commandRejected", "a policy says so")
+        assert values((await it.begin(ALLOWING))["configOptions"])["approval_mode"] == "allowAll", "what is in force"
+        error = await outcome(it.options.rein_in)
+        assert isinstance(error, SessionUnreachable) and error.reason == "allowAllNotAllowed"
+        assert "policy" in error.details or acks
+        it.host.refusal, it.host.acks = None, {}
+        await it.options.rein_in()
+        assert it.options.settings.approval_mode == "promptUnmatched"
+
+
+async def test_what_others_allow_is_told_and_set_back() -> None:
+    async with opened() as it:
+        await it.begin()
+        it.event("turn/started", turnId="t1", commandId="c1")
+        it.event("session/approvalModeChanged", mode="allowAll")
+        await until(lambda: len(it.told) == 3)
+        assert it.kinds() == ["config_option_update", "config_option_update", "notice"]
+        modes = [values(update["configOptions"])["approval_mode"] for update in it.told[:2]]
+        assert modes == ["allowAll", "promptUnmatched"]
+
+
+async def test_everything_stays_allowed_after_the_start_option() -> None:
+    async with opened(allow_all=True) as it:
+        await it.begin(ALLOWING)
+        it.event("session/approvalModeChanged", mode="allowAll")
+        await it.options.rein_in()
+        assert it.host.commands == [] and it.told == []
 
 
 @pytest.mark.acp(97)

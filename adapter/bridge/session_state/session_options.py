@@ -19,7 +19,9 @@ from adapter.bridge.outcomes import client_error
 from adapter.bridge.session_state.models import ModelRef, read_models, read_ref, with_current
 from adapter.bridge.session_state.notices import Notices
 from adapter.bridge.session_state.settings import (
+    ALLOW_ALL,
     APPROVALS,
+    CAUTIOUS,
     EFFORT,
     MODE,
     MODEL,
@@ -96,6 +98,8 @@ class SessionOptions:
         """The models could not be listed for want of a login."""
         self._learnt = anyio.Event()
         self._changing = anyio.Lock()
+        self.warn: Callable[[str, str], None] = notices.tell
+        """Tells the user what has to be known before the next turn."""
         self._told: tuple[str, list[Params]] | None = None
         """The mode and the options the client knows of; None before it knows the session, and after its end."""
         self._setters: dict[str, Callable[[str], Awaitable[None]]] = {
@@ -115,9 +119,15 @@ class SessionOptions:
         self._background.start(self._learn)
 
     async def settled(self) -> None:
-        """Wait until it is known what can be chosen, but not for long."""
+        """Wait until it is known what can be chosen, and the session is one to begin with, but not for long."""
         with anyio.move_on_after(LEARNING_WAIT):
             await self._learnt.wait()
+        self._take_facts()
+        if self._settings.is_unbridled:
+            done = anyio.Event()
+            self._background.start(self._rein_in_early, done)
+            with anyio.move_on_after(LEARNING_WAIT):
+                await done.wait()
 
     def result(self) -> Params:
         """What the answer to an opening says about options; from here on changes are told."""
@@ -157,6 +167,38 @@ class SessionOptions:
             self._change(can_restrict=is_durable(self._session.host) and await self._can_restrict())
         except HostGone as error:
             log.info("whether Muse can be restricted is not known: %s", error)
+
+    # -- what is allowed
+
+    async def rein_in(self) -> None:
+        """See to it that nothing runs in a session in which everything is allowed, whoever set it so, unless the
+        adapter was started for that.
+
+        Raises:
+            SessionUnreachable: the host leaves it so.
+            HostGone: it did not answer.
+        """
+        self._take_facts()
+        async with self._changing:
+            if not self._settings.is_unbridled:
+                return
+            try:
+                await self._choose_approvals(CAUTIOUS)
+            except MspError as error:
+                raise _unbridled(f": {error.message}") from None
+            if self._settings.approval_mode == ALLOW_ALL:
+                raise _unbridled("")
+        tell = self._notices.tell if self._told is not None and self._session.fold.turns.running else self.warn
+        tell("This session allowed everything without asking", "It asks again: see the option Approvals")
+
+    async def _rein_in_early(self, done: anyio.Event) -> None:
+        """If it does not work, no prompt runs before it does."""
+        try:
+            await self.rein_in()
+        except HostGone as error:
+            log.warning("a session that allows everything is left so for now: %s", error)
+        finally:
+            done.set()
 
     # -- what the client wants
 
@@ -264,6 +306,8 @@ class SessionOptions:
             mode = params.get("mode")
             if isinstance(mode, str) and mode:
                 self._change(approval_mode=mode)
+                if self._settings.is_unbridled and self._told is not None:
+                    self._background.start(self._rein_in_early, anyio.Event())
         elif name == "modelRouteUnserved":
             self._background.start(self._learn_models)
 
@@ -347,3 +391,8 @@ class SessionOptions:
 
     def _send(self, params: Params) -> None:
         self._peer.notify(updates.METHOD, params)
+
+
+def _unbridled(why: str) -> SessionUnreachable:
+    details = "In this session Muse would allow everything without asking, and the adapter was not started for that"
+    return SessionUnreachable("allowAllNotAllowed", f"{details}; Muse did not change it{why}")

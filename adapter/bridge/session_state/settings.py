@@ -50,9 +50,11 @@ MUSES_OWN: Final = "default"
 setting (`peers.md §17`, trap 17)."""
 
 ALLOW_ALL: Final = "allowAll"
+CAUTIOUS: Final = "promptUnmatched"
+"""What takes its place where it is not wanted."""
 
 _APPROVALS: Final[Mapping[str, tuple[str, str]]] = {
-    "promptUnmatched": ("Ask unless allowed", "Asks for whatever no rule allows or forbids"),
+    CAUTIOUS: ("Ask unless allowed", "Asks for whatever no rule allows or forbids"),
     "onRequest": ("Ask on request", "Asks when Muse itself wants to be allowed something"),
     "denyUnmatched": ("Deny unless allowed", "Refuses whatever no rule allows, without asking"),
     ALLOW_ALL: ("Allow everything", "Asks for nothing and allows everything"),
@@ -80,6 +82,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Options that the host does not let be changed."""
     allow_all: bool = False
     """The user started the adapter so that everything may be allowed."""
+
+    @property
+    def is_unbridled(self) -> bool:
+        """Whether everything is allowed though the user did not start the adapter so."""
+        return self.approval_mode == ALLOW_ALL and not self.allow_all
 
     @property
     def restricted(self) -> bool:

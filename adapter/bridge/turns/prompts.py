@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from adapter.acp import errors
@@ -87,6 +88,8 @@ class Prompts:
         """Asked in arrival order whether a prompt is for a turn that waits for it."""
         self.find_command: Callable[[tuple[Block, ...]], Awaitable[Command | None]] = _no_command
         """Asked when a prompt's time has come whether it is something else than the input of a turn."""
+        self.before_turn: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        """Awaited when a prompt's time has come and its host is there; nothing of it runs if that raises."""
         self.for_turn: Callable[[], TurnSettings] = TurnSettings
         self.on_shown: Callable[[Collection[str]], None] = lambda turn_ids: None
         """Told of turns when everything of them has been shown, right before their prompt is answered."""
@@ -208,6 +211,7 @@ class Prompts:
                 # Not while a turn of the session runs: the prompt waits here, where it could else wait at the host.
                 await self._runs[0].answered.wait()
             await self._attachment.reach()
+            await self.before_turn()
             command = await self.find_command(blocks)
             if command is not None:
                 await command(run)
