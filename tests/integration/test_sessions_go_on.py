@@ -124,7 +124,7 @@ def test_a_session_is_not_opened_before_it_is_closed(tmp_path: Path, method: str
     with reading(tmp_path, faults=[{"at": "view/unsubscribe", "do": "slow", "seconds": 1, "flag": None}]) as client:
         adapter, session_id = client.adapter, client.start()
         closing = adapter.begin("session/close", {"sessionId": session_id})
-        busy = (-32600, {"reason": "sessionBusy", "sessionId": session_id})
+        busy = (-32600, {"reason": "sessionBusy", "retryable": True, "sessionId": session_id})
         assert error_of(adapter.refused(method, stored(session_id, tmp_path))) == busy
         assert adapter.response(closing)["result"] == {}
         adapter.call(method, stored(session_id, tmp_path))
