@@ -1,9 +1,50 @@
-"""Fixtures every test may use."""
+"""What every test may use, and which tests run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final
 
 import pytest
+
+NEWEST: Final = "1.4.13"
+BETWEEN: Final = frozenset({"1.1.1", "1.3.0", "1.4.2"})
+"""Simulated versions that differ little from their neighbours."""
 
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     """Run each `@pytest.mark.anyio` test on both event loops."""
     return str(request.param)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-versions",
+        action="store_true",
+        help="run what is shown on every simulated version on all of them, not only on the oldest, the verified and "
+        "the newest",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the versions in between where a test runs on the newest as well."""
+    if config.getoption("--all-versions"):
+        return
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    for item in items:
+        versions[_function(item)].add(_version(item))
+    left_out = [item for item in items if _version(item) in BETWEEN and NEWEST in versions[_function(item)]]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _version(item: pytest.Item) -> str:
+    """The simulated version a test runs on, empty if it does not say."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return str(params.get("version", params.get("profile", "")))
