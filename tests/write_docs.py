@@ -100,6 +100,7 @@ def with_host_errors(text: str) -> str:
     tables = {
         "| kind | code |": host_errors.REFUSALS,
         "| kind of a turn's failure | code |": host_errors.TURNS,
+        "| reason of a deletion that was not done | code |": host_errors.DELETIONS,
         "| what happened | code |": host_errors.ENDS,
     }
     for head, meanings in tables.items():

@@ -263,7 +263,7 @@ class Conversation:
     async def close(self) -> None:
         """Stop what runs, answer it, and show nothing more; the host still has to be left."""
         self.cancel()
-        await self._prompts.all_answered()
+        await self.all_answered()
         self._projection.close_turn(None)
         self.retire()
         self.unlisten()
@@ -297,6 +297,10 @@ class Conversation:
     def admit(self, blocks: tuple[Block, ...], trace: TraceContext | None, call: Call) -> Work:
         """Put a prompt in line; called in arrival order, so that a later cancel includes it."""
         return self._prompts.admit(blocks, trace, call)
+
+    async def all_answered(self) -> None:
+        """Wait until no prompt is left, and nothing that was stopped runs on."""
+        await self._prompts.all_answered()
 
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far; does nothing in an idle session."""

@@ -165,6 +165,25 @@ stop reason for are in `outcomes`."""
 FAILED_TURN: Final = _told("The turn failed, and the Muse host did not say why")
 """Of a kind that is in no table."""
 
+_WORKED_ON: Final = Meaning(
+    INVALID_REQUEST, "Session is busy", "sessionBusy", True, "Something still works on the session; try again later"
+)
+
+DELETIONS: Final[dict[str, Meaning]] = {
+    "writerBusy": _WORKED_ON,
+    "runtime_busy": _WORKED_ON,
+    "sessionBusy": _WORKED_ON,
+    "sessionInUse": REFUSALS["sessionInUse"],
+    "ownershipUnavailable": _told(
+        "Muse deletes only what its running host has started; this session is older, or a copy, or another host's"
+    ),
+    "cleanupIncomplete": _told("Muse has deleted the session only in part"),
+}
+"""Sessions that were not deleted, by the host's reason (`peers.md §7`)."""
+
+FAILED_DELETION: Final = _told("The Muse host did not delete the session")
+"""For a reason that is in no table."""
+
 ENDS: Final[dict[str, Meaning]] = {
     "museNotFound": _unavailable("museNotFound", "There is no Muse; what was tried is listed"),
     "hostStartFailed": _unavailable("hostStartFailed", "Muse was started and ended, or could not be executed"),

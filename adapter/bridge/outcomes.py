@@ -15,8 +15,10 @@ import msgspec
 from adapter.acp import errors
 from adapter.acp.text import one_line
 from adapter.bridge.host_errors import (
+    DELETIONS,
     ENDS,
     EXITS_WORTH_A_RETRY,
+    FAILED_DELETION,
     FAILED_TURN,
     LOGIN,
     REFUSALS,
@@ -189,6 +191,13 @@ def turn_stuck(session_id: str) -> RpcError:
     """The error of a prompt that waits for a turn which was stopped and does not end."""
     meaning = ENDS["turnStuck"]
     return _ended(meaning, meaning.sentence, sessionId=session_id)
+
+
+def not_deleted(reason: str, session_id: str) -> RpcError:
+    """The error of a deletion that the host has not done, for this reason of its own."""
+    meaning = DELETIONS.get(reason, FAILED_DELETION)
+    more: dict[str, Any] = {"hostKind": reason} if meaning.reason == "hostError" else {"sessionId": session_id}
+    return _ended(meaning, meaning.sentence, **more)
 
 
 def _refusal(error: MspError, session_id: str | None) -> RpcError:

@@ -126,8 +126,8 @@ class Sessions:
         self._closed.pop(session_id, None)
         conversation.listen()
 
-    async def close(self, session_id: str) -> None:
-        """Stop what a session does, answer it, and forget the session here.
+    async def close(self, session_id: str, *, leave: bool = True) -> None:
+        """Stop what a session does, answer it, and forget the session here; `leave`: there is a host that has it.
 
         Raises:
             RpcError: -32002; it is not open.
@@ -140,14 +140,16 @@ class Sessions:
         self._on_end(session_id)
         self._closing.add(session_id)
         closed = anyio.Event()
-        self._background.start(self._finish_closing, conversation, closed)
+        self._background.start(self._finish_closing, conversation, closed, leave)
         await closed.wait()
 
-    async def _finish_closing(self, conversation: Conversation, closed: anyio.Event) -> None:
+    async def _finish_closing(self, conversation: Conversation, closed: anyio.Event, leave: bool) -> None:
         """The rest of a close, also when the client no longer waits for it."""
         session_id = conversation.session_id
         try:
             await conversation.close()
+            if not leave:
+                return
             left = self._leaving[session_id] = anyio.Event()
             self._background.start(self._leave, conversation, left)
             with anyio.move_on_after(ANSWER_SECONDS):

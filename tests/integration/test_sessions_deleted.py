@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +12,7 @@ import pytest
 
 from tests.adapter_process import AdapterProcess, running_adapter
 from tests.output_clients import error_of, stored
+from tests.processes import wait_until
 from tests.screens import VERSIONS, a_session
 
 DELETES = "simulated:1.4.2"
@@ -72,6 +75,48 @@ def test_what_a_host_may_not_delete_stays_and_that_is_said(tmp_path: Path) -> No
         assert listed(adapter) == [older]
         adapter.call("session/load", stored(older, tmp_path))
         assert adapter.prompt(older, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
+def test_a_refused_deletion_leaves_an_open_session_and_its_turn_alone(tmp_path: Path) -> None:
+    older, _ = a_session(tmp_path, "hello", version="1.4.2")
+    with running_adapter(tmp_path, muse=DELETES) as adapter:
+        adapter.initialize()
+        adapter.call("session/load", stored(older, tmp_path))
+        turn = adapter.begin_prompt(older, "slow 1")
+        adapter.wait_for_update(lambda update: update.get("content", {}).get("text", "").startswith("This takes"))
+        code, data = error_of(adapter.refused("session/delete", {"sessionId": older}))
+        assert (code, data["reason"], data["hostKind"]) == (-32603, "hostError", "ownershipUnavailable")
+        assert adapter.response(turn)["result"]["stopReason"] == "end_turn"
+        assert adapter.prompt(older, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
+def test_a_session_whose_host_was_replaced_is_not_called_older_than_the_adapter(tmp_path: Path) -> None:
+    with running_adapter(tmp_path, muse=DELETES) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.prompt(session_id, "hello")
+        wait_until(lambda: len(adapter.children()) == 1)
+        os.kill(adapter.children()[0], signal.SIGKILL)
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        data = adapter.refused("session/delete", {"sessionId": session_id})["data"]
+        assert data["hostKind"] == "ownershipUnavailable" and "another host's" in data["details"]
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize(("told", "reason"), [("sessionInUse", "sessionInUse"), ("writerBusy", "sessionBusy")])
+def test_what_is_in_use_may_be_deleted_later(tmp_path: Path, told: str, reason: str) -> None:
+    fault = {"at": "session/delete", "after": 1, "do": "error", "code": -32030, "data": {"reason": told}}
+    with running_adapter(tmp_path, muse=DELETES, env={"MUSE_SIMULATED_FAULTS": json.dumps([fault])}) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.prompt(session_id, "hello")
+        code, data = error_of(adapter.refused("session/delete", {"sessionId": session_id}))
+        assert (code, data["reason"], data["retryable"]) == (-32600, reason, True)
+        assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn", "it is still open"
+        assert adapter.call("session/delete", {"sessionId": session_id}) == {}
         assert adapter.finish() == 0
 
 

@@ -215,7 +215,7 @@ def test_what_the_failures_of_a_host_become_is_that_of_the_code() -> None:
     text = ERRORS.read_text("utf-8")
 
     assert text == with_host_errors(text), "run `make docs`"
-    for table in (host_errors.REFUSALS, host_errors.TURNS, host_errors.ENDS):
+    for table in (host_errors.REFUSALS, host_errors.TURNS, host_errors.DELETIONS, host_errors.ENDS):
         assert {(one.code, one.reason) for one in table.values()} <= listed_errors()
 
 

@@ -10,8 +10,10 @@ from typing import Final
 import anyio
 
 from adapter.acp import errors
+from adapter.bridge.conversation import Conversation
+from adapter.bridge.host_errors import DELETIONS
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
-from adapter.bridge.outcomes import client_error
+from adapter.bridge.outcomes import client_error, not_deleted
 from adapter.bridge.sessions import Sessions
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.host import Host
@@ -24,8 +26,8 @@ DELETE_SECONDS: Final = 30.0
 _GONE: Final = frozenset({"session_deleted", "sessionNotFound", "notFound"})
 """Refusals of what has been deleted before, or never was: the client has what it wants (`acp.md §25`, point 57)."""
 
-_BUSY: Final = frozenset({"writerBusy", "runtime_busy", "sessionInUse", "sessionBusy"})
-"""Refusals that pass when whatever works on the session has ended."""
+_WORKED_ON: Final = frozenset({"writerBusy", "runtime_busy", "sessionBusy"})
+"""Refusals because something works on the session, which may be a prompt of this connection."""
 
 
 class _Deletion:
@@ -46,10 +48,11 @@ class Deletions:
         self._running: dict[str, _Deletion] = {}
 
     async def delete(self, session_id: str) -> None:
-        """Close the session if it is open, and delete it. Goes on when the client no longer waits.
+        """Delete the session, and close it if it is open. Goes on when the client no longer waits.
 
         Raises:
-            RpcError: the host did not delete it, and has it.
+            RpcError: the host did not delete it, and has it; if it is open it stays so, and what runs in it runs on
+                unless the host says that this was all that kept it.
         """
         deletion = self._running.get(session_id)
         if deletion is None:
@@ -61,11 +64,13 @@ class Deletions:
 
     async def _run(self, session_id: str, deletion: _Deletion) -> None:
         try:
-            if self._sessions.find(session_id) is not None:
-                await self._sessions.close(session_id)
             await self._sessions.left(session_id)
-            with self._sessions.opening(session_id):
-                await self._delete_at_host(session_id)
+            known = self._sessions.find(session_id)
+            if known is None or not known.is_busy or not await self._is_deleted_at_work(known):
+                with self._sessions.opening(session_id):
+                    await self._delete_at_host(session_id)
+            if self._sessions.find(session_id) is not None:
+                await self._sessions.close(session_id, leave=False)
             deletion.error = None
         except RpcError as error:
             deletion.error = error
@@ -74,6 +79,19 @@ class Deletions:
         finally:
             del self._running[session_id]
             deletion.done.set()
+
+    async def _is_deleted_at_work(self, known: Conversation) -> bool:
+        """Whether a session whose prompts run is deleted. If they are all that keeps the host from it, they are
+        stopped."""
+        try:
+            await self._delete_at_host(known.session_id)
+        except RpcError as error:
+            if error.data is None or error.data.get("reason") != "sessionBusy":
+                raise
+            known.cancel()
+            await known.all_answered()
+            return False
+        return True
 
     async def _delete_at_host(self, session_id: str) -> None:
         host = await self._hosts.host(self._hosts.home(session_id))
@@ -87,23 +105,16 @@ class Deletions:
         except MspError as error:
             if not await _has(host, session_id):
                 return
-            if {error.kind, error.reason} & _BUSY:
-                raise _busy(session_id) from None
+            reason = next((word for word in (error.reason, error.kind) if word in DELETIONS), None)
+            if reason is not None:
+                raise not_deleted(reason, session_id) from None
             raise
         problem = _problem(told)
         if problem is None or problem in _GONE:
             return
-        if problem in _BUSY:
-            raise _busy(session_id)
         # A host says the same of a session that it may not delete and of one that never was (`peers.md`, trap 58).
-        if await _has(host, session_id):
-            raise errors.host_error(problem, _SENTENCES.get(problem, "The Muse host did not delete the session"))
-
-
-_SENTENCES: Final = {
-    "ownershipUnavailable": "Muse deletes only sessions that were started since the adapter was; this one is older",
-    "cleanupIncomplete": "Muse has deleted the session only in part",
-}
+        if problem in _WORKED_ON or await _has(host, session_id):
+            raise not_deleted(problem, session_id)
 
 
 def _problem(told: Params) -> str | None:
@@ -112,10 +123,6 @@ def _problem(told: Params) -> str | None:
         return None
     reason = told.get("reason")
     return reason if isinstance(reason, str) and reason else "unknown"
-
-
-def _busy(session_id: str) -> RpcError:
-    return errors.session_busy(session_id, "Something still works on this session; try again when it has ended")
 
 
 async def _has(host: Host, session_id: str) -> bool:
