@@ -273,7 +273,9 @@ def test_e2_a_question_is_asked_again_by_the_next_host(tmp_path: Path, version: 
         asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
         wait_until(lambda: len(adapter.children()) == 1)
         os.kill(adapter.children()[0], signal.SIGKILL)
-        assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
+        died = adapter.response(prompt)["error"]["data"]
+        assert died["reason"] == "hostDied" and "may go on with this prompt" in died["details"]
+        assert died["retryable"] is False, "the next host goes on with it"
         again = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
         assert asked["id"] in [
             frame["params"]["requestId"] for frame in adapter.frames if frame.get("method") == "$/cancel_request"

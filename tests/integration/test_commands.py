@@ -250,16 +250,18 @@ def test_a_goal_with_a_mention_is_still_a_goal(tmp_path: Path, version: str) -> 
 
 
 @pytest.mark.parametrize("version", GOALS)
-def test_a_goal_beside_a_running_turn_ends_at_once(tmp_path: Path, version: str) -> None:
+def test_a_goal_waits_for_the_prompts_before_it(tmp_path: Path, version: str) -> None:
     with running_adapter(tmp_path, muse=f"simulated:{version}") as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         running = adapter.begin_prompt(session_id, "slow 600")
         adapter.wait_for_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
-        assert say(adapter, session_id, "/goal plant it") == "The goal is set."
-        assert say(adapter, session_id, "/status").startswith("Session: ")
-        cancel_session(adapter, session_id, running)
+        goal, status = (adapter.begin_prompt(session_id, text) for text in ("/goal plant it", "/status"))
+        adapter.notify("$/cancel_request", {"requestId": running})
         assert adapter.response(running)["result"] == CANCELLED
+        assert adapter.response(goal)["result"] == adapter.response(status)["result"] == {"stopReason": "end_turn"}
+        said = adapter.text(session_id)
+        assert said.index("You said: plant it") < said.index("Session: ")
         assert adapter.finish() == 0
 
 

@@ -154,7 +154,8 @@ def test_a_turn_that_is_being_stopped_takes_no_more_words(tmp_path: Path) -> Non
         with adapter.one_write():
             cancel_session(adapter, session_id, prompt)
             late = adapter.begin("_muse/steer", words(session_id, turn_id))
-        assert adapter.response(late)["error"]["data"]["reason"] == "turnNotRunning"
+        refused = adapter.response(late)["error"]["data"]
+        assert refused["reason"] == "turnNotRunning" and "is being stopped" in refused["details"]
         assert not host.received("turn/steer")
         assert adapter.finish() == 0
 
@@ -177,4 +178,17 @@ def test_a_turn_that_ends_meanwhile_takes_no_words(tmp_path: Path) -> None:
         assert adapter.refused("_muse/steer", words(session_id, turn_id))["data"]["reason"] == "turnNotRunning"
         assert adapter.response(prompt)["result"] == END_TURN
         assert len(host.received("turn/start")) == 1
+        assert adapter.finish() == 0
+
+
+@pytest.mark.parametrize("text", ["write a.txt new", "hello"])
+def test_a_turn_is_over_when_everything_of_it_has_been_shown(tmp_path: Path, text: str) -> None:
+    with running_adapter(tmp_path, muse="simulated:1.4.13") as adapter:
+        adapter.initialize(clientCapabilities={"_meta": MUSE})
+        session_id = adapter.new_session(tmp_path)
+        prompt = adapter.begin_prompt(session_id, text)
+        assert adapter.response(prompt)["result"] == END_TURN
+        at = next(at for at, frame in enumerate(adapter.frames) if frame.get("id") == prompt and "method" not in frame)
+        update = adapter.frames[at - 1]["params"]["update"]
+        assert update["_meta"] == {"muse/activeTurnId": None}
         assert adapter.finish() == 0

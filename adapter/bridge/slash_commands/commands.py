@@ -92,7 +92,7 @@ class Commands:
         with anyio.move_on_after(LEARNING_WAIT):
             while self._learning is not None:
                 await self._learning.wait()
-        if slash.name in self._offered():
+        if slash.name in self._carried_out():
             return partial(self._run_builtin, slash)
         if slash.name == SKILL and self._skills:
             return partial(self._run_named_skill, slash)
@@ -102,6 +102,8 @@ class Commands:
     # -- running
 
     async def _run_builtin(self, slash: Slash, run: PromptRun) -> None:
+        # What it answers is a message of its own, and what it does is done where it stands in line.
+        await self._prompts.first_in_line(run)
         mentions = await file_mentions(slash.rest, self._workspace)
         await self._builtins.run(slash, input_parts(slash.rest, mentions), run)
         self._announce()
@@ -110,6 +112,7 @@ class Commands:
         selector, _, arguments = slash.arguments.partition(" ")
         if selector in self._skills:
             return await self._run_skill(selector, Slash(selector, arguments, slash.rest), run)
+        await self._prompts.first_in_line(run)
         known = ", ".join(sorted(self._skills))
         return self._builtins.say(run, f"There is no such skill. There are: {known}")
 
@@ -119,13 +122,14 @@ class Commands:
 
     # -- what there is
 
+    def _carried_out(self) -> dict[str, Builtin]:
+        """The commands that are no text for the model here, those included that are not offered for a while."""
+        known = (one for one in BUILTINS if one.needs is None or one.needs in self._abilities.methods)
+        return {builtin.name: builtin for builtin in known}
+
     def _offered(self) -> dict[str, Builtin]:
-        return {
-            builtin.name: builtin
-            for builtin in BUILTINS
-            if builtin.name not in self._builtins.withdrawn
-            and (builtin.needs is None or builtin.needs in self._abilities.methods)
-        }
+        withdrawn = self._builtins.withdrawn
+        return {name: builtin for name, builtin in self._carried_out().items() if name not in withdrawn}
 
     def _announce(self) -> None:
         if self._shown is None or self._ended:
