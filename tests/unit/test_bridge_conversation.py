@@ -153,8 +153,7 @@ async def test_what_cannot_be_shown_does_not_keep_the_answer(end: str, monkeypat
         await until(lambda: bool(talk.conversation._prompts._runs[0].turn_ids))
         monkeypatch.setattr(Projection, "close_turn", fail)
         if end == "turn":
-            with pytest.raises(TypeError):
-                talk.complete("t1")
+            talk.complete("t1")
             assert await talk.answer() == {"stopReason": "end_turn"}
         else:
             talk.host.die()
