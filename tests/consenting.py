@@ -74,6 +74,7 @@ class PlayedHost:
     def __init__(self) -> None:
         self.gone: HostGone | None = None
         self.handshake = None
+        self.wedged: dict[str, set[str]] = {}
         self.commands: list[tuple[str, Json]] = []
         self.notes: list[tuple[str, Json]] = []
         self.refusals: dict[str, list[Exception]] = {}

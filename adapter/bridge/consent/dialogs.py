@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import anyio
 
+from adapter.acp.text import one_line
 from adapter.bridge.consent import permission
 from adapter.bridge.consent.client_questions import ClientQuestions
 from adapter.bridge.projection import Projection
@@ -23,8 +24,16 @@ log = logging.getLogger("adapter.bridge")
 FEEDBACK_TIMEOUT: Final = 600.0
 """Seconds the user may take to say why something was refused; the refusal itself is known and does not wait longer."""
 
+UPDATE_SECONDS: Final = 2.0
+"""How long the host may take to tell of the next stage after it has refused a decision as one for an earlier stage."""
+
+LOOK_SECONDS: Final = 2.0
+"""How long it may take to tell what is open after it has refused a decision; what is known counts then."""
+
 _SETTLED_KINDS: Final = frozenset({"approvalNotFound", "approvalAlreadyResolved"})
-_MOVED_ON_KINDS: Final = frozenset({"approvalRequirementStale", "approvalChoiceInvalid"})
+_STALE: Final = "approvalRequirementStale"
+_CHOICE_INVALID: Final = "approvalChoiceInvalid"
+_INTERNAL: Final = "internal"
 
 Stop = Callable[[Params], None]
 """Stops what asks for an approval that can neither be shown nor refused."""
@@ -40,10 +49,11 @@ class _Decision(NamedTuple):
 
 class _Asked:
     """A question as it was put, and what has become of it. `scope` is around all of it, `asking` around the wait for
-    the client."""
+    the client. `again`: the same was put before, and the host did not take the decision."""
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: Params, *, again: bool = False) -> None:
         self.params = params
+        self.again = again
         self.scope = anyio.CancelScope()
         self.asking = anyio.CancelScope()
         self.refused = anyio.Event()
@@ -98,11 +108,18 @@ class Dialogs:
             if before.deciding:
                 before.following = params
                 return
+        self._put(params)
+
+    def _put(self, params: Params, *, again: bool = False) -> None:
+        approval_id = params["approvalId"]
+        before = self._asked.get(approval_id)
         self.withdraw(approval_id)
-        asked = self._asked[approval_id] = _Asked(params)
+        asked = self._asked[approval_id] = _Asked(params, again=again)
+        if before is not None and before.refused.is_set():
+            asked.refuse()
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
-            shown = permission.question(params, by_subagent=self._of_child)
+            shown = permission.question(params, self._projection.workspace, by_subagent=self._of_child)
             self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
 
@@ -213,6 +230,7 @@ class Dialogs:
 
     async def _decide(self, asked: _Asked, decision: _Decision, *, again: bool = False) -> None:
         approval_id, requirement = asked.params["approvalId"], asked.params.get("currentRequirementId")
+        known = self._session.fold.open_approvals.get(approval_id)
         asked.deciding = True
         try:
             ack = await self._session.decide(approval_id, requirement, decision.choice_id, decision.feedback)
@@ -220,34 +238,66 @@ class Dialogs:
             asked.deciding = False
             if self._session.host.gone is not None:
                 return log.warning("a decision did not reach the host: %s", error)
-            return await self._not_taken(asked, decision, error, again=again)
+            return await self._not_taken(asked, decision, error, known, again=again)
         asked.deciding = False
         asked.decided = ack.get("terminal") is True
         if asked.following is not None:
             self.ask(asked.following)
         return None
 
-    async def _not_taken(self, asked: _Asked, decision: _Decision, error: MspError | HostGone, *, again: bool) -> None:
-        """The host refused a decision, or did not answer. Consent was for the question as it was put: another one is a
-        new question."""
+    async def _not_taken(
+        self, asked: _Asked, decision: _Decision, error: MspError | HostGone, known: Params | None, *, again: bool
+    ) -> None:
+        """The host refused a decision, or did not answer. Consent was for the question as it was put: whatever else the
+        host asks now is a new question, and the same one is put once more (`msp.md §15.3`). `known` is what the host
+        had told of the approval before."""
         kind = error.kind if isinstance(error, MspError) else None
         asked.decided = kind in _SETTLED_KINDS
-        await self._session.reconcile()
+        if asked.following is not None and not asked.decided:
+            return self.ask(asked.following)
+        if kind == _STALE:
+            # What the host tells meanwhile withdraws this question, and ends this.
+            await anyio.sleep(UPDATE_SECONDS)
+        with anyio.move_on_after(LOOK_SECONDS):
+            await self._session.reconcile()
         current = self._session.fold.open_approvals.get(asked.params["approvalId"])
-        if current is None or asked.decided:
-            return
+        if asked.decided:
+            return None
+        if current is None:
+            # Some hosts report a failure although they took the decision (`peers.md §9.2`).
+            if isinstance(error, MspError) and kind != _INTERNAL:
+                self._say(asked, error, "it does not ask for this any more")
+            return None
+        if known is None or permission.same(current, known):
+            current = _at_stage(asked.params, error)
         if not permission.same(current, asked.params):
-            self.ask(current)
-            return
-        # Some hosts report a failure although the decision was taken (`peers.md §9.2`); this one still asks. Words it
-        # does not take are no reason to lose the decision.
-        worth_it = not again and (kind not in _MOVED_ON_KINDS or decision.feedback is not None)
+            return self.ask(current)
+        return await self._same_again(asked, decision, error, again=again)
+
+    async def _same_again(self, asked: _Asked, decision: _Decision, error: MspError | HostGone, *, again: bool) -> None:
+        """The host still asks just what it did not take a decision for.
+
+        One that failed inside the host is sent once more (`peers.md §9.2`), as a new command: the host would answer the
+        old one's id with the old failure (`msp.md §6`), and the stage that a decision names keeps it from counting
+        twice. Words for the model that it does not take are no reason to lose the decision either. Everything else is
+        for the user to decide anew.
+        """
+        kind = error.kind if isinstance(error, MspError) else None
+        worth_it = kind == _INTERNAL or (kind == _CHOICE_INVALID and decision.feedback is not None)
         repeated = self._refusal(asked.params) if self._is_refused(asked) else _Decision(decision.choice_id)
-        if worth_it and repeated is not None:
-            await self._decide(asked, repeated, again=True)
-        else:
-            log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
-            self._stop(asked.params)
+        if worth_it and not again and repeated is not None:
+            return await self._decide(asked, repeated, again=True)
+        if not again and not asked.again:
+            return self._put(asked.params, again=True)
+        log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
+        self._say(asked, error, "what asks for this is stopped")
+        return self._stop(asked.params)
+
+    def _say(self, asked: _Asked, error: MspError | HostGone, consequence: str) -> None:
+        """Tell the user that a decision came to nothing, unless everything was stopped anyway."""
+        if not self._is_stopped(asked.params.get("turnId")):
+            words = error.message if isinstance(error, MspError) else str(error)
+            self._projection.say(f"Muse did not take your decision ({one_line(words, 200)}); {consequence}.")
 
     def _refusal(self, params: Params) -> _Decision | None:
         choices = params.get("availableChoices")
@@ -259,3 +309,9 @@ class Dialogs:
 
     def _is_subagents(self, asked: _Asked) -> bool:
         return self._of_child or permission.is_of_subagent(asked.params)
+
+
+def _at_stage(params: Params, error: MspError | HostGone) -> Params:
+    """The question at the stage that a refusal names, if it names one."""
+    stage = error.data.get("currentRequirementId") if isinstance(error, MspError) and error.kind == _STALE else None
+    return params | {"currentRequirementId": stage} if isinstance(stage, dict) else params
