@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from adapter.acp.content import Text
+from adapter.bridge.slash_commands import commands
 from adapter.bridge.slash_commands.builtin_commands import Builtins
 from adapter.bridge.slash_commands.commands import Commands
 from adapter.bridge.turns.prompts import Prompts
@@ -163,3 +164,27 @@ async def test_what_was_withdrawn_comes_back_after_a_turn() -> None:
         assert await shown.finds("/compact"), "still no text for the model"
         shown.commands.turn_ended(TurnEnded("t2", TurnOutcome("completed")))
         assert await shown.finds("/compact")
+
+
+async def test_a_host_that_never_tells_its_skills_holds_no_command_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Listing("review", methods=("goal/set",))
+    async with showing(host) as shown:
+        monkeypatch.setattr(commands, "FIND_SECONDS", PATIENCE * 2)
+        assert await shown.finds("/status"), "it needs nothing of the host"
+        shown.commands.begin()
+        await until(lambda: host.asked == 1)
+        assert await shown.finds("/goal"), "what it needs is known"
+        monkeypatch.setattr(commands, "FIND_SECONDS", 0.05)
+        assert not await shown.finds("/review")
+        monkeypatch.setattr(commands, "FIND_SECONDS", PATIENCE * 2)
+        assert not await shown.finds("/review this"), "nor is it waited for once more"
+        host.may_answer.set()
+        await until(lambda: shown.commands._learnt_from is host)
+        assert await shown.finds("/review")
+        host.may_answer = anyio.Event()
+        shown.commands.skills_changed()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(until, lambda: host.asked == 2)
+            host.skills = ["check"]
+            host.may_answer.set()
+            assert await shown.finds("/check"), "what is asked anew is waited for anew"

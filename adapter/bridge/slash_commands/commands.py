@@ -26,8 +26,11 @@ from adapter.wire.peer import Peer
 
 log = logging.getLogger("adapter.bridge")
 
-LEARNING_WAIT: Final = 5.0
-"""Seconds a prompt that may be a command waits until it is known which ones there are."""
+SHOW_SECONDS: Final = 5.0
+"""How long the list of commands waits until it is known which ones there are."""
+
+FIND_SECONDS: Final = 1.0
+"""How long prompts that may be a command wait for that, all of them together; later ones are taken as text at once."""
 
 
 class Commands:
@@ -51,7 +54,10 @@ class Commands:
         self._abilities = Abilities()
         self._skills: dict[str, Skill] = {}
         self._learnt_from: Host | None = None
+        self._learning_from: Host | None = None
         self._learning: anyio.Event | None = None
+        self._patient = True
+        """Whether prompts still wait for what is being learnt."""
         self._stale = False
         self._shown: list[dict[str, object]] | None = None
         self._ended = False
@@ -66,9 +72,8 @@ class Commands:
 
     async def show(self) -> None:
         """Tell the client what there is, as soon as that is known."""
-        with anyio.move_on_after(LEARNING_WAIT):
-            while self._learning is not None:
-                await self._learning.wait()
+        with anyio.move_on_after(SHOW_SECONDS):
+            await self._learnt()
         self._shown = self._shown or []
         self._announce()
 
@@ -87,17 +92,26 @@ class Commands:
         slash = read_slash(blocks)
         if slash is None:
             return None
-        if self._learnt_from is not self._session.host:
-            self._learn()
-        with anyio.move_on_after(LEARNING_WAIT):
-            while self._learning is not None:
-                await self._learning.wait()
+        if slash.name not in self._offered():
+            await self._wait_to_know()
         if slash.name in self._carried_out():
             return partial(self._run_builtin, slash)
         if slash.name == SKILL and self._skills:
             return partial(self._run_named_skill, slash)
         skill = self._skills.get(slash.name)
         return None if skill is None else partial(self._run_skill, skill.selector, slash)
+
+    async def _wait_to_know(self) -> None:
+        if self._session.host not in (self._learnt_from, self._learning_from):
+            self._learn()
+        if self._patient:
+            with anyio.move_on_after(FIND_SECONDS):
+                await self._learnt()
+            self._patient = self._learning is None
+
+    async def _learnt(self) -> None:
+        while self._learning is not None:
+            await self._learning.wait()
 
     # -- running
 
@@ -158,12 +172,15 @@ class Commands:
         try:
             while self._stale:
                 self._stale = False
-                host = self._session.host
+                host = self._learning_from = self._session.host
                 # What is not learnt now is not offered: a stale list would promise what is gone.
-                self._skills, self._abilities = await self._read_skills(host), await _abilities(host)
+                self._abilities = await _abilities(host)
+                self._skills = await self._read_skills(host)
                 self._learnt_from = host
         finally:
             learning, self._learning = self._learning, None
+            self._learning_from = None
+            self._patient = True
             if learning is not None:
                 learning.set()
         self._announce()
