@@ -70,6 +70,20 @@ async def test_a_call_ends_with_the_diff_the_host_has_stored() -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("file_first", [True, False], ids=["file first", "host first"])
+async def test_j5_what_the_host_has_stored_counts_whatever_is_read_first(tmp_path: Path, file_first: bool) -> None:
+    screen = Screen(str(tmp_path))
+    screen.stored = [DIFF]
+    screen.item("i1", **write("new\n"))
+    screen.item("i1", 2, "completed", **write("new\n"), patchRef=PATCH_REF)
+    if not file_first:
+        screen.started.reverse()
+    await screen.work()
+    [end] = [update for update in screen.take() if update.get("status") == "completed"]
+    assert end["content"] == [DIFF]
+
+
+@pytest.mark.anyio
 async def test_g9_a_stopped_turn_does_not_wait_for_diffs() -> None:
     screen = Screen()
     screen.stored = [DIFF]

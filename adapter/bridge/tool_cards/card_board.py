@@ -258,13 +258,13 @@ class CardBoard:
     def _read_patch(self, shown: ShownCard) -> None:
         """Read the diff the host has stored of a call that has ended: it knows best what was changed."""
         if self._reads_patches and shown.item.status == "completed" and has_patch(shown.item.raw):
-            self._read(shown, partial(self._diffs.patch, shown.item.raw))
+            self._read(shown, partial(self._diffs.patch, shown.item.raw), stored=True)
 
-    def _read(self, shown: ShownCard, read: Read) -> None:
+    def _read(self, shown: ShownCard, read: Read, *, stored: bool = False) -> None:
         shown.reading += 1
-        self._background.start(self._take_changes, shown, read)
+        self._background.start(self._take_changes, shown, read, stored)
 
-    async def _take_changes(self, shown: ShownCard, read: Read) -> None:
+    async def _take_changes(self, shown: ShownCard, read: Read, stored: bool) -> None:
         content: Content = []
         try:
             with anyio.move_on_after(READ_SECONDS) as patience:
@@ -274,7 +274,9 @@ class CardBoard:
         except Exception:
             log.exception("what a call has changed could not be read")
         shown.reading -= 1
-        shown.changes = content or shown.changes
+        if content and (stored or not shown.has_stored_changes):
+            # What the host has stored may be there before the file has been read.
+            shown.changes, shown.has_stored_changes = content, stored
         is_there = self._cards.get(shown.item_id) is shown and not shown.ended
         if is_there and (shown.item.is_open or not shown.reading):
             self._update(shown, drawing=True)

@@ -29,6 +29,7 @@ class ShownCard:
         "changes",
         "cut_off",
         "ended",
+        "has_stored_changes",
         "item",
         "item_id",
         "members",
@@ -57,6 +58,8 @@ class ShownCard:
         self.meta: dict[str, Any] = {}
         self.changes: list[dict[str, Any]] = []
         """The diffs it shows."""
+        self.has_stored_changes = False
+        """Whether they are what the host has stored, which counts for more than anything else."""
         self.terminal: TerminalCard | None = None
         self.throttle = Throttle()
         self.printed = 0
