@@ -17,8 +17,10 @@ from adapter.acp.text import one_line
 from adapter.acp.trace import TraceContext
 from adapter.acp.workspace import require_roots, same_directory, unusable_directory
 from adapter.bridge.conversation import Conversation
+from adapter.bridge.host_errors import ENDS
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import USUAL
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
@@ -26,7 +28,7 @@ from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_sessions.mcp import session_config, unstartable
 from adapter.bridge.stored_sessions.roots import Roots
 from adapter.bridge.tool_cards.card_style import CardStyle
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostClosed, HostGone, MspError
 from adapter.msp.history import Opened
 from adapter.msp.host import Host
 from adapter.msp.ids import uuid7
@@ -153,6 +155,7 @@ class Openings:
         """
         roots = require_roots(asked.cwd, asked.additional_directories)
         source = asked.session_id
+        sent = anyio.Event()
 
         async def request(host: Host) -> Params:
             if asked.additional_directories:
@@ -163,6 +166,7 @@ class Openings:
             read = await host.query("session/read", {"sessionId": source, "excludeItems": True})
             _require_folder(Opened.read(read), asked.cwd)
             cut = {"cutPoint": {"lastTurnId": asked.last_turn_id}} if asked.last_turn_id is not None else {}
+            sent.set()
             return {"sessionId": source, "excludeItems": True} | cut
 
         await self._sessions.left(source)
@@ -171,13 +175,22 @@ class Openings:
                 raise errors.session_busy(source, "Something still runs in the session; copy it when that has ended")
             async with (
                 _cut_named(),
+                _copy_named(sent),
                 self._at_host("session/fork", request, asked.trace, source) as (host, _, copied),
             ):
                 copy_id = copied.named("session/fork")
                 if copy_id == source:
                     raise _no_copy("The Muse host did not name the copy")
                 self._require_new(copy_id)
-                return await self._enter_copy(host, copied, copy_id, asked, roots, known)
+                try:
+                    return await self._enter_copy(host, copied, copy_id, asked, roots, known)
+                except HostClosed:
+                    if not is_durable(host):
+                        raise
+                _require_copy(copied, asked)
+                # There is a copy now, and the next host has it too.
+                copy = StoredSession(copy_id, asked.cwd, asked.mcp_servers, asked.additional_directories, asked.trace)
+                return await self._resume(copy, roots, known, replay=False)
 
     async def _enter_copy(
         self,
@@ -330,6 +343,20 @@ async def _cut_named() -> AsyncIterator[None]:
     except RpcError as error:
         if error.data is not None and error.data.get("reason") == "forkBoundaryInvalid":
             error.data["field"] = CUT_POINT
+        raise
+
+
+@asynccontextmanager
+async def _copy_named(sent: anyio.Event) -> AsyncIterator[None]:
+    """A host that gave no answer to a copy may have made one, and another try makes another one."""
+    try:
+        yield
+    except RpcError as error:
+        if sent.is_set() and error.data is not None and error.data.get("reason") in ENDS:
+            details = f"{error.data['details']}; there may be a copy already: see the list of sessions"
+            raise errors.error_of(
+                error.code, error.message, **{**error.data, "details": details, "retryable": False}
+            ) from None
         raise
 
 
