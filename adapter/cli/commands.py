@@ -45,8 +45,9 @@ def login(context: typer.Context) -> None:
     from adapter.cli.login import run_login
 
     try:
-        muse = resolve_muse(host_choice(context.obj))
-        code = run_login(muse)
+        choice = host_choice(context.obj)
+        muse = resolve_muse(choice)
+        code = run_login(muse, choice.environ)
     except HostStartError as error:
         typer.echo(error.details, err=True)
         raise typer.Exit(1) from None

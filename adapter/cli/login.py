@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 
 from adapter.cli.stop_signals import STOP_SIGNALS
@@ -13,7 +13,7 @@ from adapter.cli.stop_signals import STOP_SIGNALS
 STDIN = 0
 
 
-def run_login(muse: Sequence[str]) -> int:
+def run_login(muse: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run `muse login` with our stdin and outputs, and give its exit code, in the way of a shell if a signal ended it.
 
     Signals that ask to stop are for the login to follow.
@@ -30,7 +30,7 @@ def run_login(muse: Sequence[str]) -> int:
 
     for signum in STOP_SIGNALS:
         signal.signal(signum, pass_on)
-    process = subprocess.Popen([*muse, "login"])
+    process = subprocess.Popen([*muse, "login"], env=dict(environ))
     for early in arrived:
         process.send_signal(early)
     code = process.wait()

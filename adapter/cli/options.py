@@ -97,10 +97,10 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
 def host_choice(arguments: argparse.Namespace) -> HostChoice:
     """What the options and the environment say about hosts."""
     # Not before stdout is out of reach: what is imported may print something (`fault-cases.md C2`).
-    from adapter.bridge.hosts.host_choice import HostChoice
+    from adapter.bridge.hosts.host_choice import HostChoice, host_environment
 
     return HostChoice(
-        environ=dict(os.environ),
+        environ=host_environment(os.environ),
         home=Path.home(),
         muse=arguments.muse,
         startup_timeout=arguments.startup_timeout,

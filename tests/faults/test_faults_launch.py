@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from adapter.bridge.hosts.host_choice import NESTED_MARKERS
 from tests.adapter_process import AdapterProcess, Json, running_adapter
 from tests.faults.hosts_odd_to_launch import FromTheFuture, OddVersion, ShowsItsSurroundings, SlowToStart
 from tests.processes import assert_gone, descendants, running, wait_until
 from tests.scripted_hosts import Placed, ScriptedHost, place
 
 END_TURN: Final[Json] = {"stopReason": "end_turn"}
+NESTED: Final = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 SHORT_PATH: Final = {"PATH": "/usr/bin:/bin"}
 
 
@@ -72,6 +76,37 @@ def test_n1_host_has_no_descriptor_of_ours(tmp_path: Path) -> None:
         assert sorted(seen) == ["0", "1", "2"]
         assert all(what.startswith("pipe:") for what in seen.values()) and len(set(seen.values())) == 3
         end(adapter, host)
+
+
+# -- N7
+
+
+class RefusesToNest(ShowsItsSurroundings):
+    """Starts, and says its version, only where no mark of a nested run is."""
+
+    def main(self) -> None:
+        if os.environ.keys() & NESTED:
+            sys.exit("cannot run inside another session")
+        super().main()
+
+
+def test_n7_the_marks_of_a_nested_run_do_not_reach_a_host(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", RefusesToNest)
+    passed = {"CLAUDE_CODE_ENTRYPOINTS": "x", "MUSE_SIMULATED_WITNESS": "y", "EDITOR": "z"}
+    with running_adapter(tmp_path, muse=host.muse, env=NESTED | passed) as adapter:
+        adapter.initialize()
+        adapter.new_session(tmp_path)
+        seen = json.loads((host.directory / "environment").read_text())
+        assert not seen.keys() & NESTED
+        assert {name: seen.get(name) for name in passed} == passed, "everything else does"
+        assert host.pids("version.pids"), "nor do they reach a probe"
+        end(adapter, host)
+
+
+def test_n7_the_marks_are_listed_for_users() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    listed = readme.split("whose mark")[1].split("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", listed, re.M)) == set(NESTED) == NESTED_MARKERS
 
 
 # -- N2

@@ -179,7 +179,7 @@ async def test_a_host_that_never_tells_its_skills_holds_no_command_up(monkeypatc
         monkeypatch.setattr(commands, "FIND_SECONDS", PATIENCE * 2)
         assert not await shown.finds("/review this"), "nor is it waited for once more"
         host.may_answer.set()
-        await until(lambda: shown.commands._learnt_from is host)
+        await until(lambda: shown.commands._learning is None)
         assert await shown.finds("/review")
         host.may_answer = anyio.Event()
         shown.commands.skills_changed()

@@ -17,12 +17,23 @@ from host_probe import Abilities, NotFound, VersionCache, default_directory, fin
 
 WITHOUT_MUSE: Final = "To try the adapter without Muse: --muse simulated."
 
+NESTED_MARKERS: Final = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"})
+"""Variables by which a coding agent knows that it runs inside another one; some then refuse to start
+(`fault-cases.md N7`). Muse documents none of its own. What an adapter starts is nobody's nested run: its editor only
+happens to have been started from such a shell."""
+
+
+def host_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a host gets of our environment: everything but the marks of a nested run."""
+    return {name: value for name, value in environ.items() if name not in NESTED_MARKERS}
+
 
 class HostChoice(msgspec.Struct, frozen=True):
     """What the user said about hosts. `muse` is a program, a path, or a stand-in (`simulated`, `simulated:1.1.1`,
     `recorded:DIR`)."""
 
     environ: Mapping[str, str]
+    """The whole environment of whatever is started of Muse (`host_environment`)."""
     home: Path
     muse: str | None = None
     startup_timeout: float = STARTUP_TIMEOUT
