@@ -147,7 +147,7 @@ REFUSALS: Final[dict[str, Meaning]] = {
 
 TURNS: Final[dict[str, Meaning]] = {
     "authRequired": LOGIN,
-    "modelError": _told("The model failed"),
+    "modelError": Meaning(INTERNAL_ERROR, "The model failed", "hostError", False, "The model failed"),
     "configError": _told("Muse's settings do not allow the turn to run"),
     "environmentError": _told("Something on this machine keeps the turn from running"),
     "mcpLinkError": _told("An MCP server the session needs cannot be reached", retryable=True),

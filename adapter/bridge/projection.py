@@ -66,6 +66,11 @@ class Projection:
         }
 
     @property
+    def workspace(self) -> str:
+        """The folder of the session."""
+        return self._style.workspace
+
+    @property
     def in_turn(self) -> bool:
         """Whether a prompt is being answered; message text outside of one is not shown (`fault-cases.md H5`), that of a
         turn that was put on hold is shown with the next."""

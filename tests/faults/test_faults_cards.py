@@ -135,7 +135,7 @@ def test_j7_the_work_of_a_subagent_is_summarised_and_not_mixed_in(tmp_path: Path
         assert case.prompt()["stopReason"] == "end_turn"
         assert case.text() == "mine too"
         [card] = case.cards().values()
-        assert card["title"] == "subagent: look around" and card["status"] == "failed"
+        assert card["title"] == "Subagent: look around" and card["status"] == "failed"
         assert "nothing found" in str(card["content"])
         assert "foreign" not in str(case.adapter.frames)
 

@@ -123,7 +123,7 @@ def test_a_compaction_is_a_card_unless_the_client_shows_it_in_its_own_way(tmp_pa
             assert cards == [] and told == ["in_progress", "completed"]
         else:
             [card] = cards
-            assert (card["title"], card["kind"], told) == ("compaction: auto", "think", [])
+            assert (card["title"], card["kind"], told) == ("Context compaction (automatic)", "think", [])
             assert "161000 tokens before, 31000 after" in text(card)
 
 
@@ -133,7 +133,7 @@ def test_a_compaction_is_a_card_unless_the_client_shows_it_in_its_own_way(tmp_pa
 def test_hooks_say_what_they_blocked(tmp_path: Path) -> None:
     with drawing(tmp_path, "simulated:1.4.13") as client:
         card = client.card("hook blocked")
-        assert card["title"].startswith("hookRun: UserPromptSubmit") and "blocked: " in text(card)
+        assert card["title"].startswith("Hook UserPromptSubmit: ") and "blocked: " in text(card)
 
 
 def test_a_search_of_the_web_is_one(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_damaged_part_of_the_history_is_told(tmp_path: Path) -> None:
 def test_a_subagent_reports_in_its_card(tmp_path: Path) -> None:
     with drawing(tmp_path, "simulated:1.4.13") as client:
         [card] = client.prompt("subagent")
-        assert card["title"] == "subagent: survey the failing tests"
+        assert card["title"] == "Subagent: survey the failing tests"
         client.wait_for_card(status="completed")
         [card] = client.cards.values()
         assert "two tests fail" in text(card) and "tokens: 900 in, 80 out" in text(card)

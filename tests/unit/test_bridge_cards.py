@@ -78,9 +78,9 @@ def test_the_title_of_a_tool(raw: dict[str, Any], title: str) -> None:
     ("kind", "raw", "title", "tool"),
     [
         ("userShell", {"commandText": "ls -la"}, "ls -la", "execute"),
-        ("subagent", {"objective": "look around"}, "subagent: look around", "other"),
-        ("workflow", {"entryId": "triage"}, "workflow: triage", "other"),
-        ("compaction", {"trigger": "auto"}, "compaction: auto", "think"),
+        ("subagent", {"objective": "look around"}, "Subagent: look around", "other"),
+        ("workflow", {"entryId": "triage"}, "Workflow: triage", "other"),
+        ("compaction", {"trigger": "auto"}, "Context compaction (automatic)", "think"),
         ("webSearch", {}, "webSearch", "search"),
         ("hologram", {"fallbackText": "A hologram ✨"}, "A hologram ✨", "other"),
     ],

@@ -215,9 +215,9 @@ def test_i3_a_command_is_shown_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("subject", "kind", "title"),
     [
-        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "write"}, "edit", "tool: path: /etc/hosts"),
-        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "read"}, "read", "tool: path: /etc/hosts"),
-        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "delete"}, "delete", "tool: path: /etc/hosts"),
+        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "write"}, "edit", "tool: /etc/hosts"),
+        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "read"}, "read", "tool: /etc/hosts"),
+        ({"kind": "fileAccess", "path": "/etc/hosts", "access": "delete"}, "delete", "tool: /etc/hosts"),
         ({"kind": "network", "host": "example.com", "port": 443}, "fetch", "tool: host: example.com"),
         ({"kind": "aura"}, "other", "tool"),
         ({}, "other", "tool"),

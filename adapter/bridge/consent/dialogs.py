@@ -119,7 +119,7 @@ class Dialogs:
             asked.refuse()
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
-            shown = permission.question(params, self._projection.workspace, by_subagent=self._of_child)
+            shown = permission.question(params, workspace=self._projection.workspace, by_subagent=self._of_child)
             self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
 
@@ -202,7 +202,14 @@ class Dialogs:
         selected, feedback = None, None
         with asked.asking:
             preview = await self._preview(params)
-            request = permission.request(self._client.session_id, params, offered, preview, by_subagent=self._of_child)
+            request = permission.request(
+                self._client.session_id,
+                params,
+                offered,
+                preview,
+                workspace=self._projection.workspace,
+                by_subagent=self._of_child,
+            )
             answer = await self._client.permission(request)
             selected = permission.selected_choice(answer, offered) if answer is not None else None
             if answer is not None and selected is not None and not self._is_refused(asked):

@@ -12,8 +12,9 @@ from adapter.acp import elicitation
 from adapter.acp.text import fenced, one_line
 from adapter.acp.tool_content import text_content
 from adapter.bridge.bounded_text import BoundedText, bound_text, with_notice
+from adapter.bridge.tool_cards.file_changes import inside
 from adapter.bridge.tool_cards.tool_arguments import bounded_input
-from adapter.bridge.tool_cards.tool_table import tool_named
+from adapter.bridge.tool_cards.tool_table import shown_name, tool_named
 from adapter.wire.framing import decode_json
 
 FEEDBACK_KEY: Final = "muse/feedback"
@@ -68,6 +69,10 @@ def options(choices: Any) -> list[dict[str, Any]]:
         choice_id, option = choice["choiceId"], _option(choice)
         offered[choice_id] = option if offered.get(choice_id, option) == option else None
     listed = [option for option in offered.values() if option is not None]
+    if any(option["_meta"]["museDecision"] == "denied" for option in listed):
+        for option in listed:
+            if option["_meta"]["museDecision"] == "abort" and "stop" not in option["name"].lower():
+                option["name"] = one_line(f"{option['name']} (stops the turn)")
     if listed and not any(option["kind"] in _REFUSING for option in listed):
         listed.append({"optionId": STOP_OPTION, "name": "Refuse and stop", "kind": "reject_once"})
     return listed
@@ -110,11 +115,12 @@ def request(
     offered: list[dict[str, Any]],
     preview: list[dict[str, Any]],
     *,
+    workspace: str = "",
     by_subagent: bool = False,
 ) -> dict[str, Any]:
     """The params of `session/request_permission`; `preview` is what the call would change."""
     item_id = params.get("itemId")
-    asked = question(params, by_subagent=by_subagent)
+    asked = question(params, workspace=workspace, by_subagent=by_subagent)
     content = [*preview, *asked.pop("content", [])]
     if content:
         asked["content"] = content
@@ -176,8 +182,9 @@ def same(params: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(params.get(member) == other.get(member) for member in _QUESTION_MEMBERS)
 
 
-def question(params: dict[str, Any], *, by_subagent: bool = False) -> dict[str, Any]:
-    """The card members that show what is being decided: the exact command or target, never a description of it.
+def question(params: dict[str, Any], *, workspace: str = "", by_subagent: bool = False) -> dict[str, Any]:
+    """The card members that show what is being decided: the exact command or target, never a description of it. Its
+    content has the whole path, its title the one from `workspace` on.
     `by_subagent`: it comes in a subagent's own session."""
     subject = params.get("subject") if isinstance(params.get("subject"), dict) else {}
     assert isinstance(subject, dict)
@@ -185,7 +192,11 @@ def question(params: dict[str, Any], *, by_subagent: bool = False) -> dict[str, 
     name = tool if isinstance(tool, str) and tool else "tool"
     command = subject.get("command")
     lines = _subject_lines(subject)
-    title = command if isinstance(command, str) and command else ": ".join([name, *lines[:1]])
+    title = (
+        command
+        if isinstance(command, str) and command
+        else ": ".join([shown_name(name), *_target(subject, lines, workspace)])
+    )
     text = _command(command) if isinstance(command, str) and command else [_cut(line) for line in lines]
     text = [*text, *_stage_lines(params, subject), *_remarks(params, by_subagent)]
     members: dict[str, Any] = {
@@ -237,6 +248,12 @@ def _option_name(choice: dict[str, Any]) -> str:
     if word and word not in name.lower():
         remarks.append(remark)
     return one_line(f"{name} ({', '.join(remarks)})" if remarks else name)
+
+
+def _target(subject: dict[str, Any], lines: list[str], workspace: str) -> list[str]:
+    """What a title says of it: a path by itself, whatever else with the name of its member."""
+    path = subject.get("path")
+    return [inside(path, workspace)] if isinstance(path, str) and path else lines[:1]
 
 
 def _subject_lines(subject: dict[str, Any]) -> list[str]:

@@ -36,6 +36,9 @@ COMPACTION_SECONDS: Final = 600.0
 """How long a prompt waits for a compaction, which asks a model for a summary of everything; it goes on by itself after
 that."""
 
+LONGEST_NAME: Final = 4000
+"""Characters of a name that go to the host, which has its own limit."""
+
 _REASONS: Final[dict[str, str]] = {
     "compaction_unavailable": "This session cannot be compacted now.",
     "no_compactable_history": "There is nothing to compact yet.",
@@ -105,13 +108,13 @@ class Builtins:
 
     async def rename(self, name: str, run: PromptRun) -> None:
         """`/rename NAME`; the title follows by the host's news."""
-        if not name:
+        wanted = one_line(name, LONGEST_NAME)
+        if not wanted:
             return self.say(run, "Say what to call the session: /rename NAME")
-        wanted = " ".join(name.split())
         ack = await self._ask(run, "session/rename", {"name": wanted})
         if ack is not None:
             got = ack.get("name")
-            self.say(run, f"The session is called “{got if isinstance(got, str) else wanted}” now.")
+            self.say(run, f"The session is called “{one_line(got) if isinstance(got, str) else one_line(wanted)}” now.")
         return None
 
     async def compact(self, said: str, run: PromptRun) -> None:

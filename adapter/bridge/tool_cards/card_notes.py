@@ -22,6 +22,16 @@ LONG_MS: Final = 1000
 RESULT_BYTES: Final = 16 * 1024
 """How much of a subagent's report is shown."""
 
+_CONTROL: Final = {
+    "accepted": "It is about to start.",
+    "starting": "It is starting.",
+    "running": "It is at work.",
+    "resultReady": "It has its result.",
+    "closing": "It is coming to its end.",
+    "closed": "It has ended.",
+}
+"""What a host calls the stages of a subagent, for people; other words are shown as they are."""
+
 _ENDED_WELL: Final = frozenset({"completed"})
 
 
@@ -45,6 +55,12 @@ def described(entry: dict[str, Any]) -> str:
     if type(width) is int and type(height) is int:
         words.append(f"{width} x {height}")
     return f"[{', '.join(words)}: not shown here]"
+
+
+def is_stand_in(output: str, raw: dict[str, Any]) -> bool:
+    """Whether an output only stands for the pictures that are described beside it."""
+    kinds = {str(entry.get("type")) for entry in _list(raw.get("modelVisibleContent")) if isinstance(entry, dict)}
+    return output.strip() in {f"[{kind}]" for kind in kinds}
 
 
 def result_facts(raw: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +162,7 @@ def _subagent(item: ItemState) -> Iterator[str]:
     if objective and len(objective) > 200:
         yield objective
     if control and item.is_open:
-        yield control
+        yield _CONTROL.get(control, control)
     result = _members(raw.get("result"))
     for member in ("summary", "text"):
         text = result.get(member)

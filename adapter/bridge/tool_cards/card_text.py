@@ -14,7 +14,7 @@ from adapter.acp.text import fenced, one_line
 from adapter.bridge.bounded_text import CARD_TEXT_BYTES, BoundedText, bound_text, close_fence, whole_text, with_notice
 from adapter.bridge.stored_output.contract import METHOD
 from adapter.bridge.stored_output.references import AVAILABLE, OUTPUT_MEMBER, OutputRef, read_reference
-from adapter.bridge.tool_cards.card_notes import notes, result_facts
+from adapter.bridge.tool_cards.card_notes import is_stand_in, notes, result_facts
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.bridge.tool_cards.tool_table import tool_named
 from adapter.msp.items import ItemState
@@ -44,6 +44,7 @@ def card_text(item: ItemState, style: CardStyle, *, is_command: bool, in_termina
     """What the card of `item` says, at most `CARD_TEXT_BYTES` of it. `is_command`: its output is a code block;
     `in_terminal`: a terminal shows it, and the text is what there is to say beside it."""
     output, structured = _structured(item)
+    output = "" if is_stand_in(output, item.raw) else output
     shown = _text(item, style, output, structured, is_command=is_command, in_terminal=in_terminal)
     facts = {} if item.is_open else result_facts(item.raw)
     return msgspec.structs.replace(shown, raw_output=(structured or {}) | facts or None, printed=output)

@@ -42,16 +42,17 @@ _ITEM_TOOLS: Final[dict[str, Tool]] = {
 _STATUS: Final[dict[str, ToolStatus]] = {OPEN_STATUS: "in_progress", "completed": "completed"}
 _NOTHING_WRONG: Final = frozenset({OPEN_STATUS, "completed", "cancelled"})
 
-_TITLE_MEMBERS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
-    "subagent": (("objective", "role"),),
-    "workflow": (("entryId", "scriptId"),),
-    "compaction": (("trigger",),),
-    "hookRun": (("event",), ("label", "hookKey")),
-    "webSearch": (("query", "url", "pattern"),),
-    "monitorFeed": (("monitorDescription", "monitorId"),),
-    "reminderChild": (("reminderAgentId",),),
+_TITLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "subagent": ("Subagent", ("objective", "role")),
+    "workflow": ("Workflow", ("entryId", "scriptId")),
+    "hookRun": ("Hook", ("label", "hookKey")),
+    "webSearch": ("Web search", ("query", "url", "pattern")),
+    "monitorFeed": ("Monitor", ("monitorDescription", "monitorId")),
+    "reminderChild": ("Reminder", ("reminderAgentId",)),
 }
-"""Members that say what an item is about; of each group the first that is there."""
+"""What an item is called, and the members that say what it is about: the first that is there."""
+
+_TRIGGERS: Final = {"auto": "automatic", "manual": "asked for"}
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ def card_of(
     content += [] if shown.text is None else [text_content(shown.text)]
     name = raw.get("tool")
     return Card(
-        title=_title(item, tool, arguments),
+        title=_title(item, tool, arguments, style.workspace),
         kind=tool.kind,
         status=_STATUS.get(item.status, "failed"),
         content=content,
@@ -161,8 +162,8 @@ def user_text(item: ItemState) -> str:
     return "\n".join(lines)
 
 
-def _title(item: ItemState, tool: Tool, arguments: Any) -> str:
-    return label_of(item) or _subject(item) or _call(item, tool, arguments)
+def _title(item: ItemState, tool: Tool, arguments: Any, workspace: str) -> str:
+    return label_of(item) or _subject(item) or _call(item, tool, arguments, workspace)
 
 
 def label_of(item: ItemState) -> str | None:
@@ -176,15 +177,19 @@ def label_of(item: ItemState) -> str | None:
 
 def _subject(item: ItemState) -> str | None:
     """What an item that is no tool's is about."""
-    words = []
-    for members in _TITLE_MEMBERS.get(item.kind, ()):
-        told = (_line(item.raw.get(member)) for member in members)
-        words += [word for word in [next((word for word in told if word), None)] if word]
-    return one_line(f"{item.kind}: {' '.join(words)}") if words else None
+    if item.kind == "compaction":
+        trigger = _line(item.raw.get("trigger"))
+        return one_line(f"Context compaction ({_TRIGGERS.get(trigger, trigger)})" if trigger else "Context compaction")
+    name, members = _TITLES.get(item.kind, ("", ()))
+    told = (_line(item.raw.get(member)) for member in members)
+    about = next((words for words in told if words), None)
+    event = _line(item.raw.get("event")) if item.kind == "hookRun" else None
+    named = f"{name} {event}" if event else name
+    return one_line(f"{named}: {about}") if about else event and one_line(named)
 
 
-def _call(item: ItemState, tool: Tool, arguments: Any) -> str:
-    about = hint(tool, arguments)
+def _call(item: ItemState, tool: Tool, arguments: Any, workspace: str) -> str:
+    about = hint(tool, arguments, workspace)
     if about is not None and tool.bare:
         return about
     name = item.raw.get("tool")

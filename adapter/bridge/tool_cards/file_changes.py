@@ -72,6 +72,13 @@ def absolute(path: str, workspace: str) -> str:
     return str(PurePath(workspace) / path)
 
 
+def inside(path: str, workspace: str) -> str:
+    """`path` from the workspace on, if it is absolute and leads into it; for people."""
+    named = PurePath(path)
+    within = named.is_absolute() and ".." not in named.parts and named.is_relative_to(workspace)
+    return str(named.relative_to(workspace)) if within else path
+
+
 def change_of(tool: str, arguments: Any, workspace: str) -> FileChange | None:
     """What the arguments of a call say it changes, None if they do not."""
     recipe = tool_named(tool).change

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from adapter.acp.text import one_line
 from adapter.bridge.bounded_text import bound_text, with_notice
-from adapter.bridge.tool_cards.file_changes import LONGEST_PATH, absolute
+from adapter.bridge.tool_cards.file_changes import LONGEST_PATH, absolute, inside
 from adapter.bridge.tool_cards.tool_table import LINES, Tool
 from adapter.wire.framing import decode_json
 
@@ -52,14 +52,17 @@ def bounded_input(text: Any, arguments: Any, limit: int = RAW_INPUT_BYTES) -> An
     return members
 
 
-def hint(tool: Tool, arguments: Any) -> str | None:
-    """What a call is about: the first of the tool's telling arguments, as one line."""
+def hint(tool: Tool, arguments: Any, workspace: str = "") -> str | None:
+    """What a call is about: the first of the tool's telling arguments, as one line; a path from `workspace` on."""
     if not isinstance(arguments, dict):
         return None
+    inner = arguments.get(tool.first_of) if tool.first_of else None
+    if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+        arguments = arguments | inner[0]
     for name in tool.hints:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return one_line(value)
+            return one_line(inside(value, workspace) if name in tool.places else value)
     return None
 
 

@@ -42,6 +42,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     hints: tuple[str, ...] = HINTS
     bare: bool = False
     places: tuple[str, ...] = PATHS
+    first_of: str | None = None
+    """The argument that is a list of things of which the first says what the call is about."""
     structured: bool = False
     """Its result may be a JSON object with the text in `output`."""
     change: ChangeRecipe | None = None
@@ -81,7 +83,7 @@ TOOLS: Final[dict[str, Tool]] = {
         places=("source", "from", "old_path", *PATHS, "destination", "to", "new_path"),
     ),
     "write_todos": Tool(kind="think", places=(), hidden=True),
-    "request_user_input": Tool(hints=("header", "question"), places=()),
+    "request_user_input": Tool(hints=("question", "header"), bare=True, places=(), first_of="questions"),
     "subagent_spawn": _SUBAGENT,
     "muse.subagent_spawn": _SUBAGENT,
     "workflow": Tool(hints=("entryId", "entry_id", "name", "description"), places=()),

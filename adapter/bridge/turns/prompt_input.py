@@ -25,7 +25,7 @@ _PART_BYTES: Final = 100
 
 _DRIVE: Final = re.compile(r"/[A-Za-z]:")
 _WORD_END: Final = re.compile(r"[\w)]\Z")
-_WORD_START: Final = re.compile(r"[\w@]")
+_WORD_START: Final = re.compile(r"[\w@\[]")
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -37,7 +37,7 @@ def input_parts(blocks: Iterable[Block], mentions: Mapping[str, str] | None = No
     as they are, so such a block gets lines of its own, and a mention is kept from the words beside it.
     """
     parts: list[Params] = []
-    apart = False
+    apart = linked = False
     for block in blocks:
         if isinstance(block, Image):
             if block.uri and block.uri.startswith("file:"):
@@ -46,18 +46,17 @@ def input_parts(blocks: Iterable[Block], mentions: Mapping[str, str] | None = No
             parts.append({"type": "image", "mediaType": block.mime_type, "base64Data": block.data})
         elif text := _text_of(block, mentions or {}):
             before = parts[-1] if parts and parts[-1]["type"] == "text" else None
-            alone = isinstance(block, EmbeddedText)
+            alone, links = isinstance(block, EmbeddedText), isinstance(block, ResourceLink)
             if before is not None:
-                before["text"] += _between(before["text"], text, lines=alone or apart)
-            apart = alone
+                before["text"] += _between(before["text"], text, lines=alone or apart, mentioned=links or linked)
+            apart, linked = alone, links
             parts.append({"type": "text", "text": text})
     return parts
 
 
-def _between(before: str, text: str, *, lines: bool) -> str:
+def _between(before: str, text: str, *, lines: bool, mentioned: bool) -> str:
     if lines:
         return "" if before.endswith("\n") or text.startswith("\n") else "\n"
-    mentioned = before.startswith("@") or text.startswith("@")
     return " " if mentioned and _WORD_END.search(before) and _WORD_START.match(text) else ""
 
 
