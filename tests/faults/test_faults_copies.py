@@ -55,6 +55,6 @@ def test_e2_a_copy_of_which_nobody_knows_is_not_made_twice(tmp_path: Path) -> No
         adapter.prompt(source, "hello")
         data = adapter.refused("session/fork", stored(source, tmp_path))["data"]
         assert (data["reason"], data["retryable"]) == ("hostDied", False)
-        assert "there may be a copy" in data["details"]
+        assert "There may be a copy" in data["details"]
         assert adapter.prompt(source, "hello")["stopReason"] == "end_turn"
         assert adapter.finish() == 0

@@ -142,13 +142,24 @@ async def test_the_context_before_a_compaction_is_not_told_again(after: Json, to
     async with shown() as it:
         it.event("session/contextUsage", usedTokens=5, windowTokens=50)
         it.told.clear()
-        item = {"itemId": "i1", "kind": "compaction", "revision": 1, "status": "completed", "tokensBefore": 5, **after}
+        item = {"itemId": "i1", "turnId": "t0", "kind": "compaction", "revision": 1, "status": "completed", **after}
         it.event("item/completed", item=item)
-        it.event("session/tokenUsage", **counted(8))
+        it.event("session/tokenUsage", turnId="t0", **counted(8))
         it.event("turn/started", turnId="t1", commandId="c1")
         it.event("session/contextUsage", usedTokens=9)
         assert [update["used"] for update in it.told] == told
         assert it.told[-1]["cost"]["amount"] == 0.8, "the cost of what shortened it is not lost"
+
+
+async def test_counts_from_before_a_compaction_and_a_context_that_is_the_same_after_it() -> None:
+    async with shown() as it:
+        it.event("session/contextUsage", usedTokens=5, windowTokens=50)
+        it.event("session/tokenUsage", turnId="t0", **counted(8))
+        item = {"itemId": "i1", "turnId": "t0", "kind": "compaction", "revision": 1, "status": "completed"}
+        assert it.event("item/completed", item={**item, "tokensAfter": 3}) == [], "not with the context of before"
+        it.event("session/tokenUsage", turnId="t1", **counted(9))
+        (update,) = it.event("turn/completed", turnId="t1", terminal="completed")
+        assert (update["used"], update["cost"]["amount"]) == (5, 0.9), "a host tells only what has changed"
 
 
 @pytest.mark.acp(88)

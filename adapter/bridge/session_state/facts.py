@@ -51,6 +51,7 @@ class Facts:
         self._usage = UsageMeter()
         self._usage_waits = False
         """There are new counts, and their context may still come."""
+        self._compacting_turn: str | None = None
         self._title: str | None = None
         self._plan: Params | None = None
         """What the client was told last; None for nothing yet."""
@@ -75,10 +76,11 @@ class Facts:
 
     def hear(self, change: Change) -> None:
         """Anything has happened: if it is not the context, that of the last call has not changed."""
+        if isinstance(change, ItemChanged) and _is_compacted(change.item):
+            self._usage.distrust_context()
+            self._compacting_turn = change.item.turn_id
         if self._usage_waits and not isinstance(change, _USAGE):
             self.settle()
-        if isinstance(change, ItemChanged) and _is_compacted(change.item):
-            self._usage.forget_context()
 
     def settle(self) -> None:
         """Tell what waits."""
@@ -109,6 +111,9 @@ class Facts:
 
     def _count_tokens(self, params: Params) -> None:
         """What is told belongs together: the counts of a call and the context after it."""
+        if params.get("turnId") != self._compacting_turn:
+            # A call after the compaction: if its context is not told, it is as before.
+            self._usage.trust_context()
         self._usage.take_tokens(params)
         if not self._usage_waits:
             self._usage_waits = True

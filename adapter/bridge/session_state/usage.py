@@ -30,6 +30,7 @@ class UsageMeter:
 
     def __init__(self) -> None:
         self._used: int | None = None
+        self._stale = False
         self._size: int | None = None
         self._pressure: str | None = None
         self._cumulative: dict[str, int] = {}
@@ -39,7 +40,7 @@ class UsageMeter:
     def take_context(self, params: Params) -> None:
         """What `session/contextUsage` says."""
         used, size, pressure = _count(params, "usedTokens"), _count(params, "windowTokens"), params.get("pressure")
-        self._used = self._used if used is None else used
+        self._used, self._stale = (self._used, self._stale) if used is None else (used, False)
         # Some hosts say 0 for a size they do not know.
         self._size = size or self._size
         self._pressure = pressure if isinstance(pressure, str) and pressure in _PRESSURES else None
@@ -55,9 +56,13 @@ class UsageMeter:
         if isinstance(cost, dict) and (amount := _amount(cost)) is not None:
             self._cost, self._partial = amount, cost.get("partial") is True
 
-    def forget_context(self) -> None:
-        """The context has been shortened; what the next call makes of it has to be told."""
-        self._used = self._pressure = None
+    def distrust_context(self) -> None:
+        """The context has been shortened; what it holds now has to be told."""
+        self._stale = True
+
+    def trust_context(self) -> None:
+        """The context is as it was told last."""
+        self._stale = False
 
     def forget_size(self) -> None:
         """Another model has another window."""
@@ -65,7 +70,7 @@ class UsageMeter:
 
     def update(self, session_id: str) -> Params | None:
         """The update to send; None while the size or the use of the context is not known (`acp.md §25`, point 87)."""
-        if self._used is None or not self._size:
+        if self._used is None or self._stale or not self._size:
             return None
         context: Params = {"usedTokens": self._used, "windowTokens": self._size}
         if self._pressure is not None:

@@ -353,10 +353,8 @@ async def _copy_named(sent: anyio.Event) -> AsyncIterator[None]:
         yield
     except RpcError as error:
         if sent.is_set() and error.data is not None and error.data.get("reason") in ENDS:
-            details = f"{error.data['details']}; there may be a copy already: see the list of sessions"
-            raise errors.error_of(
-                error.code, error.message, **{**error.data, "details": details, "retryable": False}
-            ) from None
+            details = f"There may be a copy already (see the list of sessions): {error.data['details']}"
+            error.data |= {"details": one_line(details, errors.MAX_DETAILS), "retryable": False}
         raise
 
 
