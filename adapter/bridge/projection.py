@@ -140,6 +140,10 @@ class Projection:
         """What the client knows the card of an item by."""
         return self._board.card_id(item_id)
 
+    def has_ended(self, item_id: str) -> bool:
+        """Whether the card of an item has ended, so that nothing gives it a status any more (`acp.md §7`)."""
+        return self._board.has_ended(item_id)
+
     def label(self, item_id: str) -> str | None:
         """The host's own words for an item, if its card has them for a title."""
         return self._board.label(item_id)

@@ -6,9 +6,12 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from adapter.bridge.consent.client_questions import ClientQuestions
+from adapter.wire.peer import Peer
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.card_screen import SHELL, Screen
 from tests.faults.ending import end
@@ -122,3 +125,23 @@ async def test_e2_what_was_being_read_for_the_first_card_does_not_touch_it_again
     screen.take()
     await read()
     assert screen.take() == []
+
+
+@pytest.mark.anyio
+async def test_i6_a_question_about_a_call_that_has_ended_gives_it_no_status() -> None:
+    screen = Screen()
+    screen.item("i1", **SHELL)
+    asked: list[Json] = []
+
+    class Asking:
+        async def request(self, method: str, params: Json) -> Json:
+            asked.append(params["toolCall"])
+            return {"outcome": {"outcome": "cancelled"}}
+
+    client = ClientQuestions(cast(Peer, Asking()), screen.projection, forms=False)
+    call = {"toolCallId": "i1", "status": "pending", "title": "make"}
+    await client.permission({"toolCall": call})
+    screen.item("i1", 2, "completed", **SHELL)
+    await client.permission({"toolCall": call})
+    screen.projection.close_turn(None)
+    assert [each.get("status") for each in asked] == ["pending", None]

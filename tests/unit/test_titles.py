@@ -62,7 +62,7 @@ def test_the_stage_of_a_subagent_is_told_in_words(word: str, told: str) -> None:
 
 def test_a_picture_is_described_once() -> None:
     screen = Screen()
-    seen = {"tool": "read_file", "modelVisibleContent": [{"type": "image", "mediaType": "image/png"}]}
+    seen: Json = {"tool": "read_file", "modelVisibleContent": [{"type": "image", "mediaType": "image/png"}]}
     screen.item("i1", **seen)
     screen.delta("i1", "[image]", "output")
     screen.item("i1", 2, "completed", **seen)

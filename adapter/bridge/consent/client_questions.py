@@ -46,8 +46,9 @@ class ClientQuestions:
             PeerClosed: the client has gone.
         """
         call = request["toolCall"]
-        label = self._projection.label(call["toolCallId"])
-        request = request | {"toolCall": self._on_card(call | ({} if label is None else {"title": label}))}
+        label, has_ended = self._projection.label(call["toolCallId"]), self._projection.has_ended(call["toolCallId"])
+        shown = {name: value for name, value in call.items() if not (has_ended and name == "status")}
+        request = request | {"toolCall": self._on_card(shown | ({} if label is None else {"title": label}))}
         try:
             return await self._ask("session/request_permission", request, ANSWER_TIMEOUT)
         except RpcError as error:

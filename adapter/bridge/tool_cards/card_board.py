@@ -330,10 +330,10 @@ class CardBoard:
     # -- approvals
 
     def ask(self, item_id: str, turn_id: str | None, fields: dict[str, Any]) -> None:
-        """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`). One that has
-        ended is not taken up again: the call has another."""
+        """Put the card of a call that waits for a decision on screen, as pending (`fault-cases.md I6`). One that was
+        ended because its host had died is not taken up again: the call has another."""
         shown = self._cards.get(item_id)
-        if shown is None or shown.ended:
+        if shown is None or shown.cut_off:
             item = ItemState(item_id)
             item.turn_id = turn_id
             shown = self._new_card(item)
@@ -366,6 +366,10 @@ class CardBoard:
         """The host's own words for the item, if its card has them for a title."""
         shown = self._cards.get(item_id)
         return None if shown is None else label_of(shown.item)
+
+    def has_ended(self, item_id: str) -> bool:
+        """Whether the newest card of the item has ended."""
+        return item_id in self._cards and self._cards[item_id].ended
 
     def is_open(self, item_id: str) -> bool:
         """Whether the item has a card that has not ended."""
