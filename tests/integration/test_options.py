@@ -182,11 +182,11 @@ def test_everything_is_allowed_only_after_the_start_option(tmp_path: Path) -> No
         assert choose(adapter, session_id, "approval_mode", "allowAll")["approval_mode"] == "allowAll"
         adapter.prompt(session_id, "hello")
         assert adapter.finish() == 0
-    # L12: another adapter shows what the host says, and does not let it be chosen.
+    # L12: without the option it is taken back, and what is shown is what holds then.
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()
         result = adapter.call("session/resume", stored(session_id, tmp_path))
-        assert values(result["configOptions"])["approval_mode"] == "allowAll"
+        assert values(result["configOptions"])["approval_mode"] == "promptUnmatched"
         assert choose(adapter, session_id, "approval_mode", "onRequest")["approval_mode"] == "onRequest"
         (update,) = told(adapter, session_id, "config_option_update")
         assert "allowAll" not in offered(update["configOptions"], "approval_mode")
