@@ -84,18 +84,6 @@ def test_l3_a_start_without_a_name_is_no_success(tmp_path: Path, wrong: Json) ->
         assert adapter.finish() == 0
 
 
-def test_l3_what_a_host_calls_new_never_takes_the_place_of_an_open_session(tmp_path: Path) -> None:
-    open_already = {"session": {"sessionId": "ses-x"}, "viewCursor": "v:0"}
-    host = place(tmp_path / "host", Misnames, results={"session/start": [open_already]})
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
-        adapter.initialize()
-        adapter.call("session/resume", stored("ses-x", tmp_path))
-        assert is_malformed(adapter.refused("session/new", {"cwd": str(tmp_path), "mcpServers": []}))
-        assert adapter.prompt("ses-x", "hello")["stopReason"] == "end_turn"
-        assert host.received("view/unsubscribe") == []
-        assert adapter.finish() == 0
-
-
 def lying(method: str, after: int, **result: Any) -> dict[str, str]:
     """The environment of a simulated host that changes members of one answer, `after` so many others."""
     return {"MUSE_SIMULATED_FAULTS": json.dumps([{"at": method, "after": after, "do": "result", "set": result}])}

@@ -82,7 +82,6 @@ class Openings:
 
         async with self._at_host("session/start", request, asked.trace) as (host, sent, opened):
             session_id = opened.named("session/start")
-            self._require_new(session_id)
             conversation = self._conversation(session_id, asked.cwd, host, sent, Roots(roots))
             conversation.started(sent)
             await self._check_servers(conversation, asked)

@@ -421,7 +421,8 @@ class Prompts:
     def _has_open_question(self, run: PromptRun) -> bool:
         fold = self._session.fold
         asked = (*fold.open_approvals.values(), *fold.open_inputs.values())
-        return any(params.get("turnId") in run.turn_ids for params in asked)
+        turn_ids = (params.get("turnId") for params in asked)
+        return any(isinstance(turn_id, str) and turn_id in run.turn_ids for turn_id in turn_ids)
 
 
 async def _no_command(blocks: tuple[Block, ...]) -> Command | None:
