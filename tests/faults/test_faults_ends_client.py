@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,10 @@ def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
         text = {"type": "text", "text": "stream 2000000 100"}
         ask(process, 3, "session/prompt", {"sessionId": session_id, "prompt": [text]})
         assert process.stdin is not None and process.stdout is not None
-        process.stdout.readline()
+        while b"agent_message_chunk" not in process.stdout.readline():
+            pass
+        # Until the pipe is full, and something waits behind it.
+        time.sleep(0.5)
         if ends == "input":
             process.stdin.close()
         else:
