@@ -20,6 +20,7 @@ from adapter.bridge.terms import Terms
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.abilities import Abilities
 from adapter.msp.errors import HostClosed, HostGone, MspError
+from adapter.msp.handshake import Handshake
 from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Request
@@ -73,7 +74,7 @@ class PlayedHost:
 
     def __init__(self) -> None:
         self.gone: HostGone | None = None
-        self.handshake = None
+        self.handshake = Handshake.read({})
         self.wedged: dict[str, set[str]] = {}
         self.commands: list[tuple[str, Json]] = []
         self.notes: list[tuple[str, Json]] = []
