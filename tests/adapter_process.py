@@ -192,6 +192,16 @@ class AdapterProcess:
                 found += [int(word) for word in (task / "children").read_text().split()]
         return found
 
+    def hosts(self) -> list[int]:
+        """Those of them that serve; others only tell their version or their flags, and are gone soon."""
+        found = []
+        for pid in self.children():
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if b"serve" in words and b"--help" not in words:
+                    found.append(pid)
+        return found
+
     # -- the end
 
     def close_input(self) -> None:

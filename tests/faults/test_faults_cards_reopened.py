@@ -49,7 +49,7 @@ def test_e2_a_call_that_is_asked_about_again_has_a_card_that_ends_as_it_does(
         prompt = adapter.begin_prompt(session_id, text)
         asked = adapter.wait_for(is_question)["params"]["toolCall"]["toolCallId"]
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
         assert lives(adapter, session_id)[asked][-1] == "failed", "nothing stays open behind an answer"
         again = adapter.wait_for(is_question)

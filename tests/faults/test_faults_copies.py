@@ -22,7 +22,7 @@ def kill_at(adapter: AdapterProcess, witness: Path, method: str, times: int) -> 
     """Kill the host when it has been asked this so often, before it answers."""
     wait_until(lambda: len(witnessed(witness, method)) >= times)
     wait_until(lambda: len(adapter.children()) == 1)
-    os.kill(adapter.children()[0], signal.SIGKILL)
+    os.kill(adapter.hosts()[0], signal.SIGKILL)
 
 
 @pytest.mark.parametrize("version", ["1.2.1", "1.4.2"])

@@ -90,7 +90,7 @@ def test_e2_killed_while_idle(tmp_path: Path) -> None:
         session_id = adapter.new_session(tmp_path)
         assert adapter.prompt(session_id, "hello") == {"stopReason": "end_turn"}
         wait_until(lambda: len(adapter.children()) == 1)  # The other one tells its version.
-        [victim] = adapter.children()
+        [victim] = adapter.hosts()
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: victim not in adapter.children())
         assert adapter.prompt(session_id, "hello again") == {"stopReason": "end_turn"}

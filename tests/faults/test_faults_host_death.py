@@ -272,7 +272,7 @@ def test_e2_a_question_is_asked_again_by_the_next_host(tmp_path: Path, version: 
         prompt = adapter.begin_prompt(session_id, "approve")
         asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         died = adapter.response(prompt)["error"]["data"]
         assert died["reason"] == "hostDied" and "may go on with this prompt" in died["details"]
         assert died["retryable"] is False, "the next host goes on with it"
@@ -297,7 +297,7 @@ def test_e2_a_form_is_put_up_again_by_the_next_host(tmp_path: Path) -> None:
         prompt = adapter.begin_prompt(session_id, "ask")
         asked = adapter.wait_for(is_form)
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
         again = adapter.wait_for(is_form)
         assert again["params"]["requestedSchema"] == asked["params"]["requestedSchema"]
@@ -314,7 +314,7 @@ def test_e2_cards_fail_and_the_next_turn_is_whole(tmp_path: Path) -> None:
         prompt = adapter.begin_prompt(session_id, "slow 30")
         adapter.wait_for_update(lambda update: "This takes" in str(update.get("content")))
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         error: Json = adapter.response(prompt)["error"]
         assert error["data"]["reason"] == "hostDied" and "signal 9" in error["data"]["details"]
         before = adapter.text(session_id)

@@ -22,7 +22,7 @@ ENDS = {"hostDied", "hostStartFailed", "hostError"}
 def hosts_of(adapter: AdapterProcess) -> list[int]:
     """The hosts that serve, not those that only say their version."""
     found = []
-    for pid in adapter.children():
+    for pid in adapter.hosts():
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:

@@ -274,7 +274,7 @@ def test_l10_an_approval_outlives_its_host_but_no_consent_does(tmp_path: Path) -
     with session(tmp_path, "1.4.13") as (adapter, session_id):
         prompt = adapter.begin_prompt(session_id, "approve")
         first = next_request(adapter)
-        [host] = adapter.children()
+        [host] = adapter.hosts()
         os.kill(host, signal.SIGKILL)
         assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"
         second = next_request(adapter)

@@ -323,7 +323,7 @@ def test_a_session_has_to_be_open_here(tmp_path: Path) -> None:
         loading = client.adapter.begin("session/load", stored(session_id, tmp_path))
         wait_until(lambda: "view/page" in {call["method"] for call in client.witnessed(read_host=False)})
         assert client.refused(handle) == (-32002, {"reason": "sessionBusy", "sessionId": session_id})
-        assert client.adapter.response(loading)["result"] == {}
+        assert "result" in client.adapter.response(loading)
         assert handles(client.adapter.updates(session_id))[-1] == handle
         assert client.read(handle)["byteLen"] == 1000
         assert_ends_well(client)

@@ -267,7 +267,7 @@ def test_what_the_next_host_goes_on_with_is_shown_and_can_be_stopped(tmp_path: P
         session_id = adapter.new_session(tmp_path)
         number = adapter.begin_prompt(session_id, "approve")
         adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
-        [victim] = adapter.children()
+        [victim] = adapter.hosts()
         os.kill(victim, signal.SIGKILL)
         assert adapter.response(number)["error"]["data"]["reason"] == "hostDied"
         asked = adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")

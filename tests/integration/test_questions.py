@@ -185,7 +185,7 @@ def test_a_question_outlives_its_host(tmp_path: Path, forms: bool) -> None:
             first = next_request(adapter, CREATE)
         else:
             assert adapter.response(prompt)["result"] == END_TURN
-        [host] = adapter.children()
+        [host] = adapter.hosts()
         os.kill(host, signal.SIGKILL)
         if forms:
             assert adapter.response(prompt)["error"]["data"]["reason"] == "hostDied"

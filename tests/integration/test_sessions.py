@@ -122,7 +122,7 @@ def test_l5_what_ran_when_the_host_was_killed_is_shown_as_failed(tmp_path: Path)
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         adapter.prompt(session_id, "background 60")
-        for pid in adapter.children():
+        for pid in adapter.hosts():
             os.kill(pid, signal.SIGKILL)
         adapter.wait_for_update(lambda update: update.get("status") == "failed")
         assert adapter.finish() == 0
@@ -200,7 +200,7 @@ def test_f3_a_host_that_dies_ends_each_card_once_however_often_it_was_loaded(tmp
         for _ in range(3):
             adapter.call("session/load", stored(session_id, tmp_path))
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         adapter.wait_for_update(lambda update: update.get("status") == "failed")
         adapter.call("session/load", stored(session_id, tmp_path))
         failed = [row for row in adapter.updates() if (row["sessionUpdate"], row.get("status")) == CARD_FAILED]
@@ -232,7 +232,7 @@ def test_a_session_with_a_running_prompt_is_not_opened_anew(tmp_path: Path, meth
         session_id = adapter.new_session(tmp_path)
         turn = adapter.begin_prompt(session_id, "slow 30")
         adapter.wait_for_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
-        busy = (-32600, {"reason": "sessionBusy", "sessionId": session_id})
+        busy = (-32600, {"reason": "sessionBusy", "retryable": True, "sessionId": session_id})
         assert error_of(adapter.refused(method, stored(session_id, tmp_path))) == busy
         adapter.notify("session/cancel", {"sessionId": session_id})
         assert adapter.response(turn)["result"] == {"stopReason": "cancelled"}, "the prompt was not disturbed"
@@ -251,7 +251,7 @@ def test_nothing_else_is_done_with_a_session_that_is_being_loaded(tmp_path: Path
         adapter = client.adapter
         loading = adapter.begin("session/load", stored(session_id, tmp_path))
         wait_until(lambda: "view/page" in {call["method"] for call in client.witnessed(read_host=False)})
-        busy = (-32600, {"reason": "sessionBusy", "sessionId": session_id})
+        busy = (-32600, {"reason": "sessionBusy", "retryable": True, "sessionId": session_id})
         prompt = {"sessionId": session_id, "prompt": [{"type": "text", "text": "hello"}]}
         for method, params in (
             ("session/load", stored(session_id, tmp_path)),

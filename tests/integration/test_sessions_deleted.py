@@ -98,7 +98,7 @@ def test_a_session_whose_host_was_replaced_is_not_called_older_than_the_adapter(
         session_id = adapter.new_session(tmp_path)
         adapter.prompt(session_id, "hello")
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         assert adapter.prompt(session_id, "hello")["stopReason"] == "end_turn"
         data = adapter.refused("session/delete", {"sessionId": session_id})["data"]
         assert data["hostKind"] == "ownershipUnavailable" and "another host's" in data["details"]

@@ -183,7 +183,7 @@ def test_what_the_user_was_being_asked_is_asked_again(tmp_path: Path, method: st
         turn = adapter.begin_prompt(session_id, "approve")
         adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
         wait_until(lambda: len(adapter.children()) == 1)
-        os.kill(adapter.children()[0], signal.SIGKILL)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
         assert adapter.response(turn)["error"]["data"]["reason"] == "hostDied"
         assert adapter.finish() == 0
     with running_adapter(tmp_path) as adapter:
