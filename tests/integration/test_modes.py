@@ -209,7 +209,7 @@ def test_a_restricted_session_is_deleted_where_it_is(tmp_path: Path) -> None:
         adapter.prompt(session_id, "hello")
         error = adapter.refused("session/delete", {"sessionId": session_id})
         assert error["data"]["reason"] == "hostError" and "running host has started" in error["data"]["details"]
-        assert adapter.call("session/load", stored(session_id, tmp_path))["modes"]["currentModeId"] == "default"
+        assert adapter.call("session/load", stored(session_id, tmp_path))["modes"]["currentModeId"] == "readOnly"
         assert adapter.finish() == 0
 
 
