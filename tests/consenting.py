@@ -144,7 +144,7 @@ class PlayedHost:
         self._gone.set()
 
 
-class _NoOther:
+class NoOther:
     """Hosts of which there is never another one."""
 
     login = Login({}, lambda: None)
@@ -173,7 +173,7 @@ class Consenting:
         self.updates: list[Json] = []
         self.answers: list[Any] = []
         style = CardStyle(SESSION, "/srv/demo/orchard")
-        host, hosts = cast(Host, self.host), cast(ExecutionHosts, _NoOther())
+        host, hosts = cast(Host, self.host), cast(ExecutionHosts, NoOther())
         terms = Terms(client=client)
         self.conversation = Conversation(style, host, hosts, cast(Peer, self), background, {}, terms)
         self.conversation.listen()

@@ -21,7 +21,7 @@ Begin = Callable[[Call], Work]
 
 
 class AgentProtocol(Protocol):
-    """What every agent has.
+    """What every agent has. What it has beyond that, as far as its capabilities say so, `_METHODS` lists.
 
     The awaited value is the result of the request; an `RpcError` refuses it. `call` is the request itself: a method
     that must end in its own way when the client takes the request back sets `call.on_cancel`.
@@ -41,28 +41,6 @@ class AgentProtocol(Protocol):
 
     def cancel(self, asked: params.Cancel, /) -> None:
         """Called in arrival order; unknown and idle sessions are ignored."""
-
-
-class OptionalMethods(Protocol):
-    """What an agent has as far as its capabilities say so."""
-
-    async def load_session(self, asked: params.StoredSession, call: Call, /) -> Params: ...
-
-    async def resume_session(self, asked: params.StoredSession, call: Call, /) -> Params: ...
-
-    async def list_sessions(self, asked: params.ListSessions, call: Call, /) -> Params: ...
-
-    async def fork_session(self, asked: params.ForkSession, call: Call, /) -> Params: ...
-
-    async def close_session(self, asked: params.CloseSession, call: Call, /) -> Params: ...
-
-    async def delete_session(self, asked: params.DeleteSession, call: Call, /) -> Params: ...
-
-    async def set_mode(self, asked: params.SetMode, call: Call, /) -> Params: ...
-
-    async def set_config_option(self, asked: params.SetConfigOption, call: Call, /) -> Params: ...
-
-    async def logout(self, asked: params.Logout, call: Call, /) -> Params: ...
 
 
 class AgentDispatcher:

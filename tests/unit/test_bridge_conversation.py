@@ -13,7 +13,6 @@ import pytest
 from adapter.acp.content import Text
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
-from adapter.bridge.hosts.login import Login
 from adapter.bridge.projection import Projection
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.errors import HostClosed, HostGone, MspError
@@ -22,6 +21,7 @@ from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Request, RpcError
 from adapter.wire.peer import Call, Peer
+from tests.consenting import NoOther
 from tests.wired import PATIENCE, outcome, until
 
 pytestmark = pytest.mark.anyio
@@ -65,24 +65,6 @@ class Answering:
     def die(self) -> None:
         self.gone = HostClosed("it died")
         self._gone.set()
-
-
-class NoOther:
-    """Hosts of which there is never another one."""
-
-    login = Login({}, lambda: None)
-
-    def join(self, host: Any, session: Any) -> None:
-        """Nobody asks who is there."""
-
-    def leave(self, host: Any, session: Any) -> None:
-        """Nobody asks who is there."""
-
-    def is_outdated(self, host: Any) -> bool:
-        return False
-
-    async def host(self, *asked: Any) -> Any:
-        raise HostClosed("there is no other")
 
 
 class Talking:

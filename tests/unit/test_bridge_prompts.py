@@ -20,7 +20,8 @@ from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Request, RpcError
 from adapter.wire.peer import Call, Peer
-from tests.unit.test_bridge_conversation import Answering, NoOther
+from tests.consenting import NoOther
+from tests.unit.test_bridge_conversation import Answering
 from tests.wired import PATIENCE, outcome, until
 
 pytestmark = pytest.mark.anyio
