@@ -270,3 +270,18 @@ async def consenting(**client: Any) -> AsyncIterator[Consenting]:
             background = Background(tasks, logging.getLogger("tests"))
             yield Consenting(background, ClientCapabilities(**client))
             tasks.cancel_scope.cancel()
+
+
+def decided(talk: Consenting) -> list[tuple[str, int, str]]:
+    """Approval, stage and choice of the decisions so far."""
+    sent = talk.host.sent("approval/decide")
+    return [(each["approvalId"], each["requirementId"]["sourceIndex"], each["choiceId"]) for each in sent]
+
+
+def stage(index: int, approval_id: str = "a") -> Json:
+    return {"currentRequirementId": {"approvalId": approval_id, "sourceIndex": index}}
+
+
+def updated(params: Json, kind: str = "stageResolved") -> Json:
+    names = ("approvalId", "subject", "currentRequirementId", "availableChoices")
+    return {"change": {"kind": kind}, **{name: params[name] for name in names}}
