@@ -6,6 +6,11 @@ from collections import defaultdict
 from typing import Final
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast examples are made says something about the machine: the first ones in a fresh clone wait for tables.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 NEWEST: Final = "1.4.13"
 BETWEEN: Final = frozenset({"1.1.1", "1.3.0", "1.4.2"})
