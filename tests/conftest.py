@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples each time; how fast they are made says something about the machine: the first ones in a fresh clone wait for tables.
+# The same examples each time; how fast they are made says something about the machine: the first ones in a fresh clone
+# wait for tables.
 settings.register_profile("any machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
