@@ -38,6 +38,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
     provenance: Any = "unknown"
     description: str = ""
+    protocol: Literal["msp", "acp"] = "msp"
+    """What was spoken: `server` is a Muse host, or an ACP agent."""
     version_output: str | None = None
     """What `muse --version` printed; without it the handshake's version is printed."""
     server_config: ServerConfig = msgspec.field(default_factory=ServerConfig)
@@ -45,12 +47,14 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of a transcript; `frame` is None where a host wrote something that is no JSON object."""
+    """One line of a transcript; `frame` is None where a host wrote something that is no JSON object. `at_ms` is when it
+    came, in milliseconds from the first line on, where the recording says so (`atMs`)."""
 
     number: int
     direction: Literal["client", "server"]
     raw: str
     frame: dict[str, Any] | None
+    at_ms: int | None = None
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -104,7 +108,8 @@ def _line(number: int, text: str) -> Line:
     frame = _frame(raw)
     if frame is None and direction == "client":
         raise ScriptError(f"{TRANSCRIPT} line {number}: the client's frame is no JSON object")
-    return Line(number, direction, raw, frame)
+    at_ms = entry.get("atMs")
+    return Line(number, direction, raw, frame, at_ms if type(at_ms) is int else None)
 
 
 def _frame(raw: str) -> dict[str, Any] | None:
