@@ -18,6 +18,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
+from adapter.msp.process_mark import marked
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
@@ -68,7 +69,8 @@ class HostProcess:
 
     @classmethod
     async def spawn(cls, command: HostCommand) -> HostProcess:
-        """Start the process in a group of its own, with a pipe for each standard stream.
+        """Start the process in a group of its own, with a pipe for each standard stream, and marked as ours
+        (`process_mark`).
 
         Raises:
             OSError: it cannot be executed; nothing is left behind.
@@ -86,7 +88,7 @@ class HostProcess:
                 stdin=theirs[0],
                 stdout=theirs[1],
                 stderr=theirs[2],
-                env=dict(command.environ),
+                env={**command.environ, **marked()},
                 start_new_session=_POSIX,
             )
         except BaseException:
