@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import orjson
 
 Json = dict[str, Any]

@@ -33,6 +33,9 @@ INITIALIZE: Final[Json] = {
 ANSWERS_THAT_COUNT: Final = frozenset({None, -32602, -32002})
 """A result, or an error that shows that the method exists."""
 
+KINDS_THAT_COUNT: Final = frozenset({"agent", "terminal"})
+"""Of logins."""
+
 NEEDS_LOGIN: Final = -32000
 NO_METHOD: Final = -32601
 
@@ -108,10 +111,10 @@ def probing(command: Sequence[str], home: Path) -> Iterator[Probe]:
 
 
 def login_kinds(first_line: Json) -> set[str]:
-    """The kinds of login an agent offers, as the registry tells them apart."""
-    methods = first_line["result"]["authMethods"]
-    assert methods and all(method["id"] and method["name"] for method in methods)
-    return {_kind(method) for method in methods}
+    """The kinds of login an agent offers that count, as the registry tells them apart; it refuses one that offers
+    none."""
+    methods = first_line.get("result", {}).get("authMethods", [])
+    return {_kind(method) for method in methods if method["id"] and method["name"]} & KINDS_THAT_COUNT
 
 
 def _kind(method: Json) -> str:
