@@ -58,12 +58,29 @@ def default_directory(environ: Mapping[str, str], home: Path, *, windows: bool =
 class VersionCache:
     """Versions, abilities and flags by binary identity, kept in `directory`, which is made on the first write.
 
-    A file that cannot be read or written is only logged. An empty answer costs one `muse --version`.
+    A file that cannot be read or written is only logged. An empty answer costs one `muse --version`. One that does not
+    learn gives what is there and leaves it as it is.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, learns: bool = True) -> None:
         self._directory = directory
+        self._learns = learns
         self._file = directory / FILE_NAME
+
+    @property
+    def file(self) -> Path:
+        """Where it is, if it is there at all."""
+        return self._file
+
+    def problem(self) -> str | None:
+        """Why nothing that is remembered can be used, None if it can or if there is nothing yet."""
+        try:
+            self._decoded()
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            return str(error)
+        return None
 
     def get(self, identity: BinaryIdentity) -> HostVersion | None:
         """The version remembered for exactly this binary and these arguments."""
@@ -76,6 +93,11 @@ class VersionCache:
     def flags(self, identity: BinaryIdentity) -> frozenset[str] | None:
         """The flags that `serve` of exactly this binary has."""
         return self._entry(identity).flags
+
+    def is_outdated(self, identity: BinaryIdentity) -> bool:
+        """Whether what is remembered of this command is about a binary that was there before."""
+        others = [entry.identity for entry in self._entries() if entry.identity.same_command(identity)]
+        return bool(others) and identity not in others
 
     def put(self, identity: BinaryIdentity, version: HostVersion) -> None:
         """Remember a version. An unknown version is not remembered."""
@@ -96,6 +118,8 @@ class VersionCache:
 
     def _learn(self, identity: BinaryIdentity, **news: Any) -> None:
         """Add to what is known of a binary, in place of what is known of an earlier one with the same command."""
+        if not self._learns:
+            return
         known = self._entry(identity)
         entry = msgspec.structs.replace(known, **news)
         if entry == known:
@@ -108,13 +132,16 @@ class VersionCache:
 
     def _entries(self) -> list[_Entry]:
         try:
-            entries = msgspec.json.decode(self._read(), type=_Document).entries
+            entries = self._decoded()
         except FileNotFoundError:
             return []
         except (OSError, ValueError, RecursionError) as error:
             log.info("what is remembered of hosts is ignored: %s: %s", self._file, error)
             return []
         return [entry for entry in entries if entry.version is None or _is_consistent(entry.version)]
+
+    def _decoded(self) -> list[_Entry]:
+        return msgspec.json.decode(self._read(), type=_Document).entries
 
     def _read(self) -> bytes:
         status = self._file.stat()

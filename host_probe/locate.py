@@ -85,6 +85,21 @@ def find_muse(
     return usual if isinstance(usual, Found) else NotFound(on_path.attempts + usual.attempts)
 
 
+def every_muse(environ: Mapping[str, str], home: Path, *, windows: bool = _WINDOWS) -> list[Found]:
+    """Every `muse` on PATH and in the usual places, in the order in which they are looked at; one file once."""
+    places: list[tuple[Source, Iterable[Path]]] = [
+        ("PATH", _on_path(MUSE, environ, windows)),
+        ("usual place", _in_usual_places(environ, home, windows)),
+    ]
+    found: dict[Path, Found] = {}
+    for source, candidates in places:
+        for path in candidates:
+            one = _first_runnable(source, [path])
+            if isinstance(one, Found):
+                found.setdefault(one.real_path, one)
+    return list(found.values())
+
+
 def resolve_program(program: str, environ: Mapping[str, str], *, windows: bool = _WINDOWS) -> Path | None:
     """The file that `program` names: a path if it has a separator, else the first on PATH. None if it cannot run."""
     spelled = _spellings(Path(program), windows) if _is_path(program, windows) else _on_path(program, environ, windows)

@@ -264,3 +264,28 @@ def test_rewriting_or_replacing_a_binary_changes_its_identity(tmp_path: Path) ->
 def test_no_binary_has_no_identity(tmp_path: Path) -> None:
     assert identify([str(tmp_path / "gone")], {}) is None
     assert identify(["gone"], {"PATH": str(tmp_path)}) is None
+
+
+def test_a_cache_that_is_not_there_or_is_whole_has_no_problem(directory: Path) -> None:
+    cache = VersionCache(directory)
+    assert cache.problem() is None
+    assert not directory.exists(), "asking writes nothing"
+    cache.put(identity(), VERSION)
+    assert cache.problem() is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"entries": [], "format": 1}', b" " * (MAX_BYTES + 1)])
+def test_the_problem_of_a_damaged_cache_is_told_and_the_file_left_alone(directory: Path, damage: bytes) -> None:
+    directory.mkdir(parents=True)
+    (directory / FILE_NAME).write_bytes(damage)
+    assert VersionCache(directory).problem()
+    assert (directory / FILE_NAME).read_bytes() == damage
+
+
+def test_what_is_known_of_an_earlier_binary_is_outdated(directory: Path) -> None:
+    cache = VersionCache(directory)
+    assert not cache.is_outdated(identity())
+    cache.put(identity(), VERSION)
+    assert not cache.is_outdated(identity())
+    assert cache.is_outdated(identity(size=11))
+    assert not cache.is_outdated(identity(arguments=("-m",))), "another command"

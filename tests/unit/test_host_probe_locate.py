@@ -1,10 +1,11 @@
 """Finding the executable: the order, what stops the search, and what a person is told when there is none."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from host_probe.locate import MESSAGE_ATTEMPTS, Attempt, Found, NotFound, find_muse, resolve_program
+from host_probe.locate import MESSAGE_ATTEMPTS, Attempt, Found, NotFound, every_muse, find_muse, resolve_program
 
 
 def executable(path: Path) -> Path:
@@ -215,3 +216,15 @@ def test_a_program_is_resolved_as_a_shell_would(tmp_path: Path) -> None:
     assert resolve_program(str(tool), {}) == tool
     assert resolve_program("tool", {}) is None
     assert resolve_program(str(tmp_path / "gone"), environ) is None
+
+
+def test_every_muse_is_listed_in_order_and_each_file_once(tmp_path: Path, home: Path) -> None:
+    first, usual = executable(tmp_path / "a" / "muse"), executable(home / "bin" / "muse")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "muse").symlink_to(first)
+    (tmp_path / "c" / "muse").mkdir(parents=True)
+    path = os.pathsep.join(str(tmp_path / name) for name in "abc")
+
+    listed = [one for one in every_muse({"PATH": path}, home) if one.path.is_relative_to(tmp_path)]
+
+    assert [(one.path, one.source) for one in listed] == [(first, "PATH"), (usual, "usual place")]
