@@ -9,16 +9,15 @@ from functools import wraps
 from typing import Any, Final, TypeVar
 
 import anyio
-import msgspec
 
 from adapter.acp import errors, params
-from adapter.acp.capabilities import AgentCapabilities, PromptCapabilities
 from adapter.bridge.consent.stray_questions import StrayQuestions
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.host_choice import HostChoice
-from adapter.bridge.hosts.login_methods import LOGIN_METHOD, login_methods
+from adapter.bridge.hosts.login_methods import LOGIN_METHOD
 from adapter.bridge.hosts.logout import run_logout
+from adapter.bridge.offer import ON_EVERY_HOST, capabilities_on, extensions_for, initialize_result
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
@@ -37,8 +36,6 @@ from adapter.wire.peer import Call, Peer, Work
 from host_probe import VersionCache
 
 log = logging.getLogger("adapter.bridge")
-
-PROTOCOL_VERSION: Final = 1
 
 ABILITIES_WAIT: Final = 0.5
 """Seconds that `initialize` waits for what the host can do, if that is not known from an earlier start; it has to be
@@ -69,17 +66,7 @@ class MuseAgent:
     """One client's agent (`adapter.acp.agent.AgentProtocol`)."""
 
     def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
-        self.capabilities = AgentCapabilities(
-            prompt=PromptCapabilities(image=True, embedded_context=True),
-            mcp_http=True,
-            load_session=True,
-            list_sessions=True,
-            resume_session=True,
-            close_session=True,
-            logout=True,
-            modes=True,
-            config_options=True,
-        )
+        self.capabilities = ON_EVERY_HOST
         self._version = version
         self._choice = choice
         self._cache = cache
@@ -122,25 +109,10 @@ class MuseAgent:
                 allow_all=self._choice.allow_all,
                 frame_cap=self._choice.frame_cap,
             )
-            await self._settle_capabilities()
+            self.capabilities = capabilities_on(await self._hosts.known_abilities(ABILITIES_WAIT))
             self._settled = True
-        meta = self._extensions()
-        result: Params = {
-            "protocolVersion": PROTOCOL_VERSION,
-            "agentCapabilities": self.capabilities.wire(meta),
-            "agentInfo": {"name": "muse-adapter", "title": "Muse Code", "version": self._version},
-            "authMethods": login_methods(asked.client, self._choice.muse),
-        }
-        if meta:
-            # Clients in the field look in either place.
-            result["_meta"] = meta
-        return result
-
-    def _extensions(self) -> Params:
-        """What is offered beyond the protocol, to a client that asked for it."""
-        client = self._sessions.terms.client
-        offered = self.reader.negotiation.meta() or {}
-        return offered | steering.advertisement(client) | (tasks.advertisement() if client.async_tasks else {})
+        extensions = extensions_for(self._sessions.terms.client, self.reader.negotiation)
+        return initialize_result(self.capabilities, asked.client, extensions, self._choice.muse, self._version)
 
     def begin_steering(self, call: Call) -> Work:
         """`_muse/steer` and `_session/steering`: add words to the turn that runs.
@@ -164,16 +136,6 @@ class MuseAgent:
             raise errors.method_not_found(call.method)
         asked = tasks.read_request(call.params)
         return self._sessions.get(asked.session_id).tasks.cancel(asked.target)
-
-    async def _settle_capabilities(self) -> None:
-        """What only some hosts can do is offered if this one is known to."""
-        known = await self._hosts.known_abilities(ABILITIES_WAIT)
-        self.capabilities = msgspec.structs.replace(
-            self.capabilities,
-            fork_session="session/fork" in known.methods,
-            delete_session="session/delete" in known.methods,
-            additional_directories=known.workspace_roots,
-        )
 
     async def authenticate(self, asked: params.Authenticate, call: Call) -> Params:
         """Muse keeps its own login, and only a host can tell whether it is good: the next one is asked anew."""

@@ -44,11 +44,11 @@ class HostChoice(msgspec.Struct, frozen=True):
     """Whether a session may be set to allow everything."""
 
 
-def version_cache(choice: HostChoice) -> VersionCache | None:
+def version_cache(choice: HostChoice, *, learns: bool = True) -> VersionCache | None:
     """Where versions are remembered; nowhere for stand-ins, whose version is not a property of the file that runs."""
     if choice.muse and choice.muse.partition(":")[0] in STAND_INS:
         return None
-    return VersionCache(default_directory(choice.environ, choice.home))
+    return VersionCache(default_directory(choice.environ, choice.home), learns=learns)
 
 
 def resolve_muse(choice: HostChoice) -> Sequence[str]:

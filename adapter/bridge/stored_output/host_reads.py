@@ -1,13 +1,14 @@
 """What is asked of a read host: checks 5 to 12 of `docs/stored-output.md`. They need no connection and no open session.
 
 All of it runs inside `host_to_read_from`, which bounds the time and says in the words of the table how a host failed.
+Whoever wants to know how far a read came is told the number of each check that has passed.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import anyio
 
@@ -17,7 +18,7 @@ from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import MAX_BYTES, READ_SECONDS
 from adapter.bridge.stored_output.page import page_problem, result_of
 from adapter.bridge.stored_output.read_host import ReadHost
-from adapter.bridge.stored_output.references import AVAILABLE, find_reference
+from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, find_reference
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import BackwardScan, HistoryScan, MalformedPage
 from adapter.bridge.stored_output.walk import walk
@@ -26,11 +27,19 @@ from adapter.msp.host import Host, HostStartError
 from adapter.wire.envelope import Params, RpcError
 from host_probe import Verified, parse_server_version, verified_for_reading
 
+Passed: TypeAlias = Callable[[int], None]
+
 _LOST_SESSIONS: Final = frozenset({"sessionNotFound", "sessionAmbiguous", "sessionStreamMismatch"})
 
 
+def unwatched(_check: int) -> None:
+    """For reads of which only the end matters."""
+
+
 @asynccontextmanager
-async def host_to_read_from(read_host: ReadHost, startup_timeout: float) -> AsyncIterator[Host]:
+async def host_to_read_from(
+    read_host: ReadHost, startup_timeout: float, passed: Passed = unwatched
+) -> AsyncIterator[Host]:
     """A ready host of a verified version (checks 5 and 6), for `READ_SECONDS`.
 
     Raises:
@@ -41,8 +50,10 @@ async def host_to_read_from(read_host: ReadHost, startup_timeout: float) -> Asyn
         with anyio.CancelScope(deadline=anyio.current_time() + startup_timeout) as budget:
             async with read_host.use() as host:
                 ready = True
+                passed(5)
                 budget.deadline = anyio.current_time() + READ_SECONDS
                 await _require_verified(host)
+                passed(6)
                 yield host
     except HostStartError as error:
         raise _start_failure(error, startup_timeout) from None
@@ -63,25 +74,60 @@ async def read_page(host: Host, request: ReadRequest, workspace: str, trace: Any
         RpcError: the first check that fails.
         HostGone: no usable answer came.
     """
-    if not same_directory(await stored_workspace(host, request.session_id), workspace):
-        raise errors.workspace_mismatch()
-    scan = HistoryScan(request.session_id, request.item_id)
-    await look_through(host, scan)
-    reference = find_reference(scan.item, request.ref_id) if scan.item is not None else None
-    if reference is None:
-        raise errors.output_not_found(scan)
-    if reference.availability != AVAILABLE:
-        raise errors.output_unavailable(reference.availability)
-    if request.offset > reference.byte_len:
-        raise errors.offset_out_of_range(reference.byte_len)
-    try:
-        page = await host.query("item/readOutput", request.host_params(), trace=trace)
-    except MspError as error:
-        raise _refusal(error, request, scan) from None
-    problem = page_problem(page, request, reference.byte_len)
-    if problem is not None:
-        raise errors.inconsistent_page(problem)
-    return result_of(page, request)
+    return await PageRead(host, request, workspace, trace).run()
+
+
+class PageRead:
+    """One read, check by check, for a session in the folder `workspace`; None is wherever it is stored.
+
+    `request`, `scan`, `stored_in`, `reference` and `page` are what has come of it so far.
+    """
+
+    def __init__(self, host: Host, request: ReadRequest, workspace: str | None, trace: Any = None) -> None:
+        self.request = request
+        self.scan = HistoryScan(request.session_id, request.item_id)
+        self.stored_in: str | None = None
+        self.reference: OutputRef | None = None
+        self.page: Params | None = None
+        self._host = host
+        self._workspace = workspace
+        self._trace = trace
+
+    async def run(self, passed: Passed = unwatched) -> Params:
+        """The result, after checks 7 to 12.
+
+        Raises:
+            RpcError, HostGone: as for `read_page`.
+        """
+        self.stored_in = await stored_workspace(self._host, self.request.session_id)
+        if self._workspace is not None and not same_directory(self.stored_in, self._workspace):
+            raise errors.workspace_mismatch()
+        passed(7)
+        await look_through(self._host, self.scan)
+        self.reference = reference = self._choose(self.scan.item) if self.scan.item is not None else None
+        if reference is None:
+            raise errors.output_not_found(self.scan)
+        passed(8)
+        if reference.availability != AVAILABLE:
+            raise errors.output_unavailable(reference.availability)
+        passed(9)
+        if self.request.offset > reference.byte_len:
+            raise errors.offset_out_of_range(reference.byte_len)
+        passed(10)
+        try:
+            self.page = page = await self._host.query("item/readOutput", self.request.host_params(), trace=self._trace)
+        except MspError as error:
+            raise _refusal(error, self.request, self.scan) from None
+        passed(11)
+        problem = page_problem(page, self.request, reference.byte_len)
+        if problem is not None:
+            raise errors.inconsistent_page(problem)
+        passed(12)
+        return result_of(page, self.request)
+
+    def _choose(self, item: Params) -> OutputRef | None:
+        """The output to read of the item's newest revision."""
+        return find_reference(item, self.request.ref_id)
 
 
 async def stored_workspace(host: Host, session_id: str) -> str:

@@ -4,7 +4,7 @@ version."""
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -38,30 +38,35 @@ class Negotiation(msgspec.Struct, frozen=True):
         return None if self.offered else errors.not_advertised(self.host_version)
 
 
+NOT_ASKED: Final = Negotiation(reason="the client did not ask for stored output")
+
+
 async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None) -> Negotiation:
     """Decide for a client that did or did not ask. Only for one that did is the host's version looked up: from memory,
     or by `--version` within `host_probe.VERSION_TIMEOUT`. Never raises: what cannot be told is not offered."""
     if not asked:
-        return Negotiation(reason="the client did not ask for stored output")
+        return NOT_ASKED
     try:
         muse = resolve_muse(choice)
     except HostStartError as error:
-        return _refused(None, error.details)
+        return refused(error.details)
     probe = await probe_version(muse, environ=choice.environ, cache=cache)
     if probe.problem is not None:
-        return _refused(None, scrub(probe.details or probe.problem, choice.environ))
-    return _judged(probe.version)
+        return refused(scrub(probe.details or probe.problem, choice.environ))
+    return judged(probe.version)
 
 
-def _judged(version: HostVersion) -> Negotiation:
+def judged(version: HostVersion) -> Negotiation:
+    """The decision for a client that asked, on a host of this version."""
     verdict = verified_for_reading(version)
     if isinstance(verdict, Verified):
         return Negotiation(
             asked=True, offered=True, host_version=version.build or version.release, reason=verdict.details
         )
-    return _refused(version.build or version.release, verdict.details)
+    return refused(verdict.details, version.build or version.release)
 
 
-def _refused(host_version: str | None, reason: str) -> Negotiation:
+def refused(reason: str, host_version: str | None = None) -> Negotiation:
+    """The decision for a client that asked in vain."""
     log.info("stored output is not offered: %s", reason)
     return Negotiation(asked=True, host_version=host_version, reason=reason)

@@ -25,9 +25,14 @@ def session_config(servers: Sequence[McpServer], granted: frozenset[str]) -> dic
     """
     if not servers:
         return None
-    if "sessionMcp" not in granted:
+    if not takes_servers(granted):
         raise errors.invalid_params("mcpServers", UNSUPPORTED)
     return {"mcpServers": {server.name: _server(server) for server in servers}}
+
+
+def takes_servers(granted: frozenset[str]) -> bool:
+    """Whether a host that granted these capabilities takes MCP servers from a client."""
+    return "sessionMcp" in granted
 
 
 def unstartable(servers: Sequence[McpServer], cwd: str, environ: Mapping[str, str]) -> list[str]:
