@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test check format bench interop docs lock clean compiled
+.PHONY: demo test check format bench interop dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -41,16 +41,44 @@ bench: compiled
 interop: compiled
 	$(BIN)/python -m tests.interop
 
-# Write what README and docs repeat of the code.
+# The wheel and the sdist, in `dist`, and what is promised of them.
+dist: $(READY)
+	$(BIN)/python -m tests.dist
+
+# Write what README and docs repeat of the code, and build the site.
 docs: compiled
 	$(BIN)/python -m tests.write_docs
+	$(MAKE) site
 
-# Re-resolve the development lock from the ranges in pyproject.toml.
+# The site has an environment of its own: what builds it is nothing a test needs. The variable silences an advertisement.
+SITE := .venv-site
+SITE_READY := $(SITE)/.ready
+
+$(SITE_READY): requirements-docs.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	touch $@
+
+site: $(READY) $(SITE_READY)
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --clean
+	$(BIN)/python -m tests.site_check site
+
+# The tools of one group of pyproject.toml, which have an environment of their own.
+define tools_lock
+rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
+.venv-lock/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")' > .venv-lock/$(1).in
+.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lock/$(1).in
+.venv-lock/bin/python -m pip freeze > requirements-$(1).lock
+endef
+
+# Re-resolve the locks from the ranges in pyproject.toml.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	.venv-lock/bin/python -m pip freeze --exclude-editable > requirements-dev.lock
+	$(call tools_lock,docs)
+	$(call tools_lock,dist)
 	rm -rf .venv-lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop
+	rm -rf $(VENV) $(SITE) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop .dist dist
