@@ -57,8 +57,8 @@ def test_a_host_may_have_written_anything(tmp_path: Path, raw: str) -> None:
         (f'{HELLO}\n{{"dir":"client"}}\n', "line 2"),
         ('{"dir":"both","raw":"{}"}', "line 1"),
         ('{"dir":"client","raw":{}}', "line 1"),
-        ('{"dir":"client","raw":"[]"}', "line 1"),
-        ('{"dir":"client","raw":"hello"}', "line 1"),
+        ('{"dir":"client","raw":"[]"}', "no client frame"),
+        (f'{HELLO}\n{{"dir":"server","raw":"?","base64":"?"}}', "line 2"),
     ],
 )
 def test_a_damaged_transcript(tmp_path: Path, transcript: str, problem: str) -> None:
@@ -75,3 +75,36 @@ def test_a_damaged_manifest(tmp_path: Path, manifest: str) -> None:
 def test_no_recording_at_all(tmp_path: Path) -> None:
     with pytest.raises(ScriptError, match=r"transcript\.ndjson"):
         load_script(tmp_path / "nowhere")
+
+
+def test_a_client_may_have_written_anything_too(tmp_path: Path) -> None:
+    script = load_script(recording(tmp_path, f'{HELLO}\n{{"dir":"client","raw":"hello"}}\n{WELCOME}\n'))
+    assert [line.frame is None for line in script.lines] == [False, True, False]
+    assert script.lines[1].written() == b"hello"
+
+
+@pytest.mark.parametrize("torn", ['{"dir":"server","raw":"{\\"id', '{"dir":"server",', "{", '{"dir":"server","raw":"ä'])
+def test_a_torn_last_line_is_left_out_and_noted(tmp_path: Path, torn: str) -> None:
+    script = load_script(recording(tmp_path, f"{HELLO}\n{WELCOME}\n{torn}"))
+    assert [line.number for line in script.lines] == [1, 2]
+    assert script.note is not None and "line 3" in script.note
+    # As it is when it is whole, or when it is not the last.
+    assert load_script(recording(tmp_path, f"{HELLO}\n{WELCOME}")).note is None
+    with pytest.raises(ScriptError, match="line 2"):
+        load_script(recording(tmp_path, f"{HELLO}\n{torn}\n{WELCOME}\n"))
+
+
+def test_a_line_torn_inside_a_character_is_noted_too(tmp_path: Path) -> None:
+    whole = recording(tmp_path, f"{HELLO}\n{WELCOME}\n") / "transcript.ndjson"
+    whole.write_bytes(whole.read_bytes() + '{"dir":"client","raw":"ä'.encode()[:-1])
+    assert load_script(tmp_path).note is not None
+
+
+def test_what_is_more_than_text(tmp_path: Path) -> None:
+    exact = '{"dir":"server","raw":"\\ufffd!","base64":"/yE=","atMs":12}'
+    cut = '{"dir":"server","raw":"{}","bytes":99999999,"atMs":"soon"}'
+    marked = '{"dir":"client","raw":"\\ufeff{}"}'
+    _, first, second, third = load_script(recording(tmp_path, f"{HELLO}\n{exact}\n{cut}\n{marked}\n")).lines
+    assert (first.written(), first.frame, first.at_ms) == (b"\xff!", None, 12)
+    assert (second.length, second.frame, second.at_ms) == (99999999, None, None)
+    assert third.frame == {}

@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from adapter.hosts.recorded.script import Line, Script, Shape, shape_of
-from adapter.hosts.recorded.unify import Bindings, Difference, Unification, minted_paths
+from adapter.hosts.recorded.unify import Bindings, Difference, Unification, free_paths, minted_paths
 from adapter.wire.envelope import INTERNAL_ERROR, PARSE_ERROR, Id, RpcError, failure_object, usable_id
 
 EXPECTED_CHARACTERS = 2000
@@ -44,7 +44,7 @@ class Player:
         self._variables = script.manifest.variables
         self._bindings = Bindings()
         self._waiting = [at for at, line in enumerate(self._lines) if line.direction == "client"]
-        self._opening = self._waiting[0]
+        self._opening = next((at for at in self._waiting if self._lines[at].frame is not None), None)
         self._next = 0
         self._gate: int | None = None
         """The client's line nearest before the host's next one."""
@@ -76,8 +76,13 @@ class Player:
         at, difference = (alike or missed)[0]
         return _mismatch(frame, self._lines[at], difference)
 
-    def unreadable(self, problem: str) -> Mismatch:
-        """The client wrote a line that is no frame; `problem` says so in words that follow "the line"."""
+    def unreadable(self, problem: str) -> list[bytes] | Mismatch:
+        """The client wrote a line that is no frame; `problem` says so in words that follow "the line". One stands for
+        any other, where the recorded client wrote one too."""
+        for at in self._waiting:
+            if self._lines[at].frame is None:
+                self._waiting.remove(at)
+                return self._play()
         error = RpcError(PARSE_ERROR, f"Off script: the line {problem}", {"kind": "parseError", "retryable": False})
         expected = self._lines[self._waiting[0]] if self._waiting else None
         return Mismatch(expected, Difference("", problem), orjson.dumps(failure_object(None, error)))
@@ -92,7 +97,7 @@ class Player:
     # -- matching
 
     def _candidates(self, frame: dict[str, Any], shape: Shape) -> list[int]:
-        if self._opening in self._waiting:
+        if self._opening is not None and self._opening in self._waiting:
             # Nothing comes before the frame that opens the dialogue.
             return [self._opening]
         of_shape = [at for at in self._waiting if shape_of(self._frame(at)) == shape]
@@ -115,7 +120,7 @@ class Player:
                 return Difference("id", "belongs to a request that is still open", f"is {played_id!r}")
         elif shape == "answer" and frame["id"] not in self._asked:
             return Difference("id", "names no request of the host that is open", f"is {frame['id']!r}")
-        unification = Unification(trial, minted_paths(recorded), self._variables)
+        unification = Unification(trial, minted_paths(recorded), self._variables, free_paths(recorded))
         return unification.difference(_without_id(recorded), _without_id(frame))
 
     def _accept(self, at: int, frame: dict[str, Any], shape: Shape) -> None:
@@ -146,7 +151,7 @@ class Player:
     def _restated(self, line: Line) -> bytes:
         recorded = line.frame
         if recorded is None:
-            return line.raw.encode()
+            return line.written()
         frame: dict[str, Any] = self._bindings.carry_over(recorded)
         frame_id = usable_id(recorded.get("id"))
         if frame_id is not None and shape_of(recorded) == "answer":
@@ -155,7 +160,7 @@ class Player:
             # A request's id is the host's own, whatever a client's id of the same spelling stands for.
             frame["id"] = frame_id
             self._asked.add(frame_id)
-        return line.raw.encode() if frame == recorded else orjson.dumps(frame)
+        return line.written() if frame == recorded else orjson.dumps(frame)
 
 
 def _mismatch(frame: dict[str, Any], expected: Line | None, difference: Difference) -> Mismatch:

@@ -1,10 +1,13 @@
 """A recording on disk: `transcript.ndjson`, one `{"dir","raw"}` object a line, and a `manifest.json` beside it.
 
-This is the form of the official transcripts (`msp.md §31`). `raw` is the exact text of one frame without its LF.
+This is the form of the official transcripts (`msp.md §31`). `raw` is the exact text of one frame without its LF. Our
+recorder adds members for what is more than that: `atMs`, and for lines that are no frame `base64`, the exact bytes of
+a line that is not UTF-8, and `bytes`, the length of a line of which only the beginning was kept.
 """
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,8 +35,8 @@ class ServerConfig(msgspec.Struct, frozen=True, rename="camel"):
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     """What is known about a recording; members not listed here are for people.
 
-    `variables` are paths in client frames (`params.workspaceRoot`) whose value is the player's client's own. What the
-    host said with the recorded value, it then says with the client's.
+    `variables` are paths in client frames (`params.workspaceRoot`, `params.input[*].text`) whose value is the player's
+    client's own. What the host said with the recorded value, it then says with the client's.
     """
 
     provenance: Any = "unknown"
@@ -47,21 +50,31 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of a transcript; `frame` is None where a host wrote something that is no JSON object. `at_ms` is when it
-    came, in milliseconds from the first line on, where the recording says so (`atMs`)."""
+    """One line of a transcript; `frame` is None where somebody wrote something that is no JSON object.
+
+    `at_ms` is when it came, in milliseconds from the first line on, where the recording says so. `data` are its exact
+    bytes where `raw` cannot hold them, and `length` those it had where only its beginning is there.
+    """
 
     number: int
     direction: Literal["client", "server"]
     raw: str
     frame: dict[str, Any] | None
     at_ms: int | None = None
+    data: bytes | None = None
+    length: int | None = None
+
+    def written(self) -> bytes:
+        """The bytes that were written, without LF."""
+        return self.raw.encode("utf-8", "replace") if self.data is None else self.data
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A recording that can be played."""
+    """A recording that can be played. `note` says what is missing of it, None if nothing is."""
 
     lines: tuple[Line, ...]
     manifest: Manifest = Manifest()
+    note: str | None = None
 
     def host_version(self) -> str:
         """What the host said about itself in the handshake: `serverInfo.version`."""
@@ -81,40 +94,67 @@ def shape_of(frame: dict[str, Any]) -> Shape:
 
 
 def load_script(directory: Path) -> Script:
-    """Read the recording in `directory`; the manifest may be missing.
+    """Read the recording in `directory`; the manifest may be missing, and the last line torn: that is how a recorder
+    leaves it that was killed while it wrote.
 
     Raises:
         ScriptError: there is none, or it is damaged.
     """
     try:
-        text = (directory / TRANSCRIPT).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScriptError(f"{TRANSCRIPT} in {directory} cannot be read: {error}") from None
+        data = (directory / TRANSCRIPT).read_bytes()
+    except OSError as error:
+        raise ScriptError(f"{TRANSCRIPT} in {directory} cannot be read: {error.strerror or error}") from None
     # Only LF ends a line: a frame may hold any other separator inside its strings.
-    lines = tuple(_line(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-    if not any(line.direction == "client" for line in lines):
+    texts = data.split(b"\n")
+    note = None
+    if texts[-1].strip() and not _is_json(texts[-1]):
+        note = f"{TRANSCRIPT} ends in the middle of line {len(texts)}, which is left out"
+        del texts[-1]
+    lines = tuple(_line(number, text) for number, text in enumerate(texts, 1) if text.strip())
+    if not any(line.direction == "client" and line.frame is not None for line in lines):
         raise ScriptError(f"{TRANSCRIPT} in {directory} holds no client frame")
-    return Script(lines, _manifest(directory))
+    return Script(lines, _manifest(directory), note)
 
 
-def _line(number: int, text: str) -> Line:
+def _line(number: int, text: bytes) -> Line:
     try:
-        entry = decode_json(text.encode())
+        entry = decode_json(text)
         direction, raw = entry["dir"], entry["raw"]
     except (ValueError, TypeError, KeyError):
         raise ScriptError(f'{TRANSCRIPT} line {number} is no {{"dir","raw"}} object') from None
     if direction not in ("client", "server") or not isinstance(raw, str):
         raise ScriptError(f'{TRANSCRIPT} line {number}: "dir" must be client or server, "raw" a string')
-    frame = _frame(raw)
-    if frame is None and direction == "client":
-        raise ScriptError(f"{TRANSCRIPT} line {number}: the client's frame is no JSON object")
-    at_ms = entry.get("atMs")
-    return Line(number, direction, raw, frame, at_ms if type(at_ms) is int else None)
+    at_ms, length = _integer(entry.get("atMs")), _integer(entry.get("bytes"))
+    data = _bytes(number, entry.get("base64"))
+    frame = _frame(raw) if data is None and length is None else None
+    return Line(number, direction, raw, frame, at_ms, data, length)
+
+
+def _integer(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _bytes(number: int, value: Any) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError):
+        raise ScriptError(f'{TRANSCRIPT} line {number}: "base64" cannot be read') from None
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        decode_json(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _frame(raw: str) -> dict[str, Any] | None:
     try:
-        value = decode_json(raw.removesuffix("\r").encode("utf-8", "replace"))
+        # The mark may stand before the first line of a stream, and is no part of its frame.
+        value = decode_json(raw.removeprefix("\ufeff").removesuffix("\r").encode("utf-8", "replace"))
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

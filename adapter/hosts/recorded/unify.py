@@ -1,22 +1,25 @@
 """The recorded client's values against the playing client's: which differences are allowed, and what they stand for.
 
 Two frames match if they are the same JSON value, whatever the order of members, except where a client makes a value up
-(`msp.md §4`). There the recorded value and the played one are bound to each other, and from then on the one must
-appear wherever the other does.
+(`msp.md §4`; in ACP ids of messages and of its terminals). There the recorded value and the played one are bound to
+each other, and from then on the one must appear wherever the other does.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from typing import Any
 
 import msgspec
 
 # Who the client says it is, and where it is in a trace: any value will do, and nothing else depends on it.
-_FREE = frozenset({"params.clientInfo"})
+_FREE = frozenset({"params.clientInfo", "params._meta"})
 _IGNORED = frozenset({"trace"})
 
-_MINTED = frozenset({"params.commandId", "params.uploadId"})
+_MINTED = frozenset({"params.commandId", "params.uploadId", "params.messageId", "result.terminalId"})
+
+_INDEX = re.compile(r"\[\d+\]")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -70,18 +73,28 @@ def minted_paths(frame: dict[str, Any]) -> Set[str]:
     return _MINTED | {"params.sessionId"} if frame.get("method") == "session/start" else _MINTED
 
 
+def free_paths(frame: dict[str, Any]) -> Set[str]:
+    """Where a client frame may say anything."""
+    # Which of its requests a client takes back it says with an id of its own, of any type.
+    return _FREE | {"params.requestId"} if frame.get("method") == "$/cancel_request" else _FREE
+
+
 class Unification(msgspec.Struct, frozen=True):
-    """One attempt to match a client frame; binds in `bindings` as it goes, so give it a copy."""
+    """One attempt to match a client frame; binds in `bindings` as it goes, so give it a copy.
+
+    `minted`, `variables` and `free` are paths; `[*]` in one stands for every entry of a list.
+    """
 
     bindings: Bindings
     minted: Set[str]
     variables: Set[str]
+    free: Set[str] = _FREE
 
     def difference(self, recorded: Any, played: Any, path: str = "") -> Difference | None:
         """The first difference that nothing allows."""
-        if path in _FREE:
+        if path in self.free:
             return None
-        if path in self.variables or path in self.minted:
+        if path in self.minted or path in self.variables or _INDEX.sub("[*]", path) in self.variables:
             return self._bound(recorded, played, path)
         if type(recorded) is not type(played):
             return _differs(path, recorded, played)
