@@ -60,7 +60,7 @@ $(SITE_READY): requirements-docs.lock
 	touch $@
 
 site: $(READY) $(SITE_READY)
-	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --clean
 	$(BIN)/python -m tests.site_check site
 
 # The tools of one group of pyproject.toml, which have an environment of their own.

@@ -1,5 +1,6 @@
-"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md` and `docs/errors.md`, the demo in
-`README.md`, the conversation in `docs/stored-output.md`, all of `docs/conformance.md`.
+"""Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, `docs/errors.md` and
+`docs/configuration.md`, the commands in `README.md`, the demo in `docs/demo.md` and some of it in `README.md`, the
+conversation in `docs/stored-output.md`, all of `docs/conformance.md`.
 
 `make docs` runs it; tests compare.
 """
@@ -19,6 +20,7 @@ import msgspec
 
 from adapter.bridge import host_errors
 from adapter.bridge.host_errors import Meaning
+from adapter.cli.options import COMMANDS, OPTIONS, GlobalOptions, flag
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
 from tests import checklist
@@ -28,8 +30,10 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = ROOT / "README.md"
 SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
 ERRORS: Final = ROOT / "docs" / "errors.md"
+CONFIGURATION: Final = ROOT / "docs" / "configuration.md"
 CONFORMANCE: Final = ROOT / "docs" / "conformance.md"
 STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
+DEMO: Final = ROOT / "docs" / "demo.md"
 
 DEMO_SECONDS: Final = 60.0
 
@@ -37,12 +41,14 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SECONDS: Final = re.compile(r"\(\d+\.\d s\)")
 
 _EXAMPLE_BLOCK: Final = re.compile(r"(?<=```text\n)# The client asks.*?(?=```\n)", re.DOTALL)
+SHOWN_STEPS: Final = ("An editor talks", "editor  --ACP--", "initialize", "session/prompt              approve")
+"""What of the demo stands in the README: the parts with these words at their beginning, and the last line."""
 _DEMO_BLOCK: Final = re.compile(r"(?<=```text\n)An editor talks.*?(?=```)", re.DOTALL)
 
 
-def with_tables(text: str) -> str:
+def with_tables(text: str, tables: Mapping[str, list[str]]) -> str:
     """The document with the table of each section as it has to be."""
-    for title, table in _tables().items():
+    for title, table in tables.items():
         before, heading, rest = text.partition(f"## {title}\n")
         lines = rest.split("\n")
         first = next(at for at, line in enumerate(lines) if line.startswith("|"))
@@ -51,13 +57,32 @@ def with_tables(text: str) -> str:
     return text
 
 
-def _tables() -> dict[str, list[str]]:
+def simulated_host() -> dict[str, list[str]]:
+    """The tables of `docs/simulated-host.md` by their sections."""
     return {
         "What a prompt does": _table_in(scripts),
         "Versions": _versions(),
         "Settings": _settings(),
         "Faults on purpose": _table_in(faults),
     }
+
+
+def configuration() -> dict[str, list[str]]:
+    """The tables of `docs/configuration.md`."""
+    rows = []
+    for name, option in OPTIONS.items():
+        default = option.default or f"`{_value(GlobalOptions._field_defaults[name])}`"
+        rows.append(f"| `{flag(name)}{f' {option.metavar}' if option.metavar else ''}` | {default} | {option.help} |")
+    return {"Options": ["| option | default | |", "|---|---|---|", *rows]}
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def readme() -> dict[str, list[str]]:
+    """The tables of `README.md`."""
+    return {"Commands": ["| command | |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in COMMANDS.items())]}
 
 
 def _table_in(module: object) -> list[str]:
@@ -125,11 +150,31 @@ def demo_in(text: str) -> str:
     return found.group()
 
 
-def with_demo(text: str) -> str:
-    """The document with the output of a demo that has just been run."""
+def with_demo(text: str, demo: str) -> str:
+    """The document with this output of the demo."""
+    return text.replace(demo_in(text), demo)
+
+
+def run_demo() -> str:
+    """The output of a demo that has just been run."""
     command = [sys.executable, "-m", "adapter.cli.entry", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEMO_SECONDS, check=True)
-    return text.replace(demo_in(text), as_always(done.stdout))
+    return as_always(done.stdout)
+
+
+def some_of(demo: str) -> str:
+    """The parts of a demo that the README shows, with a line for what is left out between them."""
+    parts = demo.rstrip().split("\n\n")
+    shown: list[str] = []
+    wanted = list(SHOWN_STEPS)
+    for part in parts[:-1]:
+        if wanted and wanted[0] in part.partition("\n")[0]:
+            del wanted[0]
+            shown.append(part)
+        elif shown[-1:] != ["…"]:
+            shown.append("…")
+    assert not wanted, f"the demo has no part with {wanted[0]!r}"
+    return "\n\n".join([*shown, parts[-1]]) + "\n"
 
 
 def as_always(demo: str) -> str:
@@ -153,10 +198,14 @@ def with_example(text: str) -> str:
 def main() -> None:
     """Write them."""
     STORED_OUTPUT.write_text(with_example(STORED_OUTPUT.read_text("utf-8")), "utf-8")
-    SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8")), "utf-8")
+    SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8"), simulated_host()), "utf-8")
+    CONFIGURATION.write_text(with_tables(CONFIGURATION.read_text("utf-8"), configuration()), "utf-8")
     CONFORMANCE.write_text(checklist.document(), "utf-8")
     ERRORS.write_text(with_host_errors(ERRORS.read_text("utf-8")), "utf-8")
-    README.write_text(with_demo(README.read_text("utf-8")), "utf-8")
+    demo = run_demo()
+    DEMO.write_text(with_demo(DEMO.read_text("utf-8"), demo), "utf-8")
+    text = with_tables(README.read_text("utf-8"), readme())
+    README.write_text(with_demo(text, some_of(demo)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -104,8 +104,8 @@ def test_n7_the_marks_of_a_nested_run_do_not_reach_a_host(tmp_path: Path) -> Non
 
 
 def test_n7_the_marks_are_listed_for_users() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    listed = readme.split("whose mark")[1].split("\n\n")[0]
+    document = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    listed = document.split("whose mark")[1].split("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", listed, re.M)) == set(NESTED) == NESTED_MARKERS
 
 

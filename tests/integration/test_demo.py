@@ -16,7 +16,8 @@ import pytest
 
 from adapter.cli import demo
 from adapter.cli.demo_client import STEP_SECONDS
-from tests.write_docs import DEMO_SECONDS, README, as_always, demo_in
+from tests.write_docs import DEMO as DOCUMENT
+from tests.write_docs import DEMO_SECONDS, README, as_always, demo_in, some_of
 
 DEMO = (sys.executable, "-m", "adapter.cli.entry", "demo")
 MARK = "MUSE_ADAPTER_TEST_MARK"
@@ -78,13 +79,15 @@ def place(tmp_path: Path) -> Place:
 # -- a sound adapter
 
 
-def test_the_demo_shows_what_the_readme_shows_and_leaves_nothing(place: Place) -> None:
+def test_the_demo_shows_what_the_documents_show_and_leaves_nothing(place: Place) -> None:
     done = place.run()
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    assert demo_in(README.read_text("utf-8")) == as_always(done.stdout), "run `make docs`"
+    shown = as_always(done.stdout)
+    assert demo_in(DOCUMENT.read_text("utf-8")) == shown, "run `make docs`"
+    assert demo_in(README.read_text("utf-8")) == some_of(shown), "run `make docs`"
     assert place.is_clean()
 
 
