@@ -73,6 +73,8 @@ def test_every_dependency_has_a_reason_and_no_other_has() -> None:
 
     assert _first_words(section(text, "At run time")) == {_package(line) for line in runtime}
     assert _first_words(section(text, "For development")) == {_package(line) for line in development}
+    packaging = project["project"]["optional-dependencies"]["dist"]
+    assert _first_words(section(text, "For packages")) == {_package(line) for line in packaging}
 
 
 def _package(requirement: str) -> str:
