@@ -8,34 +8,52 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from adapter.cli.stop_signals import held_back, leave_when_asked
+from adapter.cli.stop_signals import held_back, leave_when_asked, leave_when_interrupted
 
 if TYPE_CHECKING:
-    import argparse
+    from adapter.cli.options import GlobalOptions
 
 EXIT_NO_CLIENT: Final = 2
 """There is no client: stdin or stdout is closed."""
+
+COMPLETION: Final = "_MUSE_ADAPTER_COMPLETE"
+"""The variable by which a shell asks what could come next on the command line."""
+
+_ON_A_TERMINAL: Final = (
+    "muse-adapter: waiting for an editor to speak ACP here; Ctrl-D ends it. "
+    "`muse-adapter --help` tells what else there is.\n"
+)
 
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
     # What a signal has to do depends on the command, and imports take a while.
     with held_back():
-        from adapter.cli.options import read_arguments
+        from adapter.cli.options import wanted
 
-        arguments = read_arguments(sys.argv[1:])
-        if arguments.command == "serve":
+        asked = None if os.environ.get(COMPLETION) else wanted(sys.argv[1:])
+        if asked is not None and asked[0] == "serve":
             leave_when_asked()
-    if arguments.command == "serve":
-        sys.exit(_serve(arguments))
+        else:
+            leave_when_interrupted()
+    if asked is None:
+        from adapter.cli.commands import run
+
+        run(sys.argv[1:])
+    command, options = asked
+    if command == "serve":
+        sys.exit(serve(options))
     from adapter.cli.commands import run
 
-    run(arguments)
+    run([command], options)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def serve(options: GlobalOptions) -> int:
+    """Serve whoever is at stdin and stdout."""
     from adapter.wire.stdio import claim_stdio
 
+    if os.isatty(0) and os.isatty(2):
+        os.write(2, _ON_A_TERMINAL.encode())
     # First of all: what the rest imports may print something (`fault-cases.md C2`).
     try:
         reader, writer = claim_stdio()
@@ -44,9 +62,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         with contextlib.suppress(OSError):
             os.write(2, f"muse-adapter: stdin and stdout must be open: {error.strerror}\n".encode())
         return EXIT_NO_CLIENT
-    from adapter.cli.serve import serve
+    from adapter.cli import serve as serving
 
-    return serve(arguments, reader, writer)
+    return serving.serve(options, reader, writer)
 
 
 if __name__ == "__main__":

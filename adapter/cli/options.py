@@ -1,13 +1,13 @@
-"""The options of `muse-adapter`, read without the libraries that only the other commands need."""
+"""The commands and options of `muse-adapter`, and serving asked for in them, read without the libraries that only the
+other commands need."""
 
 from __future__ import annotations
 
-import argparse
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_type_hints
 
-from adapter import __version__
 from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
@@ -22,79 +22,139 @@ COMMANDS: Final[dict[str, str]] = {
     "simulate": "run the simulated Muse host as if it were the muse binary",
 }
 
-
-_WITHOUT_OPTIONS: Final = frozenset({"serve", "login"})
-
-
-def read_arguments(argv: list[str]) -> argparse.Namespace:
-    """Options, `command` and its own arguments in `rest`. Exits with a usage message if they are not as they should
-    be."""
-    lines = "\n".join(f"  {name:10} {what}" for name, what in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="muse-adapter",
-        description="ACP adapter for Muse Code: editors speak ACP to it, it drives Muse hosts.",
-        epilog=f"commands:\n{lines}\n\n`muse-adapter COMMAND --help` tells more.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"muse-adapter {__version__}")
-    parser.add_argument(
-        "--muse",
-        metavar="WHAT",
-        help="the muse executable, or a stand-in: simulated[:VERSION], recorded:DIR (default: $MUSE_EXECUTABLE, PATH)",
-    )
-    parser.add_argument(
-        "--startup-timeout",
-        type=_seconds,
-        default=STARTUP_TIMEOUT,
-        metavar="S",
-        help="seconds a host may take to become ready (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--read-host-idle",
-        type=_idle_seconds,
-        default=READ_HOST_IDLE,
-        metavar="S",
-        help="seconds a host that reads stored output is kept after a read; 0: one a read (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--allow-all",
-        action="store_true",
-        help="let a session be set to the approval mode that allows everything without asking",
-    )
-    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="warning")
-    parser.add_argument(
-        "--acp-frame-cap",
-        type=_bytes,
-        default=ACP_FRAME_CAP,
-        metavar="BYTES",
-        help="longest line taken from the client",
-    )
-    parser.add_argument(
-        "--msp-frame-cap",
-        type=_bytes,
-        default=MSP_FRAME_CAP,
-        metavar="BYTES",
-        help="longest line exchanged with a host",
-    )
-    parser.add_argument("command", nargs="?", default="serve", choices=list(COMMANDS), metavar="COMMAND")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(argv)
-    found = {arguments.command}
-    while arguments.command in _WITHOUT_OPTIONS and arguments.rest:
-        # They have no options of their own, so those that stand behind them are these.
-        at = len(argv) - len(arguments.rest) - 1
-        argv = argv[:at] + argv[at + 1 :]
-        arguments = parser.parse_args(argv)
-        found.add(arguments.command)
-        if arguments.command not in _WITHOUT_OPTIONS:
-            parser.error(f"argument COMMAND: invalid choice: {arguments.command!r}: it cannot stand behind another")
-    if "login" in found:
-        # Wherever it stands: clients add it to the arguments they serve with, or put it in their place (`acp.md §3`).
-        arguments.command = "login"
-    return arguments
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
-def host_choice(arguments: argparse.Namespace) -> HostChoice:
+def _seconds(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < float("inf"):
+        raise ValueError("must be a positive number of seconds")
+    return value
+
+
+def _idle_seconds(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError("must be a number of seconds, not below 0")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _bytes(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1024:
+        raise ValueError("must be a whole number of bytes, at least 1024")
+    return value
+
+
+def _log_level(text: str) -> str:
+    if text not in LOG_LEVELS:
+        raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
+    return text
+
+
+class Option(NamedTuple):
+    """How an option is written, read and told. `read` makes the value, or raises `ValueError` with what it must be;
+    without a `metavar` the option is a switch."""
+
+    help: str
+    metavar: str | None = None
+    read: Callable[[str], Any] = str
+    default: str | None = None
+    """The default in words, if its value does not tell it."""
+    everywhere: bool = False
+    """Whether it means something to more commands than `serve`."""
+
+
+class GlobalOptions(NamedTuple):
+    """What holds for all commands. The one declaration of these options: name, type, default and help."""
+
+    muse: Annotated[
+        str | None,
+        Option(
+            "the muse executable, or a stand-in: simulated[:VERSION], recorded:DIR",
+            "WHAT",
+            default="$MUSE_EXECUTABLE, then muse on PATH",
+            everywhere=True,
+        ),
+    ] = None
+    startup_timeout: Annotated[
+        float, Option("seconds a host may take to become ready", "S", _seconds, everywhere=True)
+    ] = STARTUP_TIMEOUT
+    read_host_idle: Annotated[
+        float,
+        Option("seconds a host that reads stored output is kept; 0: one for each read", "S", _idle_seconds),
+    ] = READ_HOST_IDLE
+    allow_all: Annotated[
+        bool, Option("let a session be set to the approval mode that allows everything without asking", default="no")
+    ] = False
+    log_level: Annotated[
+        str, Option(f"what is logged to stderr: {', '.join(LOG_LEVELS)}", "LEVEL", _log_level, everywhere=True)
+    ] = "warning"
+    acp_frame_cap: Annotated[int, Option("longest line taken from the client", "BYTES", _bytes)] = ACP_FRAME_CAP
+    msp_frame_cap: Annotated[int, Option("longest line exchanged with a host", "BYTES", _bytes)] = MSP_FRAME_CAP
+
+
+OPTIONS: Final[dict[str, Option]] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(GlobalOptions, include_extras=True).items()
+}
+"""The options by the name of their value."""
+
+
+def flag(name: str) -> str:
+    """An option as it is written."""
+    return f"--{name.replace('_', '-')}"
+
+
+def told(name: str) -> str:
+    """What an option is for, with its default."""
+    option, default = OPTIONS[name], GlobalOptions._field_defaults[name]
+    shown = option.default or (f"{default:g}" if isinstance(default, float) else str(default))
+    return f"{option.help} (default: {shown})"
+
+
+_BY_FLAG: Final = {flag(name): (name, option) for name, option in OPTIONS.items()}
+
+
+def wanted(argv: Sequence[str]) -> tuple[str, GlobalOptions] | None:
+    """`serve` or `login`, and the options, if `argv` asks for that and is right in all; None leaves it to the commands,
+    which know more and tell what is wrong."""
+    given: dict[str, Any] = {}
+    words: list[str] = []
+    left = iter(argv)
+    for word in left:
+        if word == "--":
+            words += left
+        elif not word.startswith("-") or word == "-":
+            words.append(word)
+        else:
+            written, equals, value = word.partition("=")
+            name, option = _BY_FLAG.get(written, ("", None))
+            if option is None or (equals and option.metavar is None):
+                return None
+            if option.metavar is None:
+                given[name] = True
+                continue
+            try:
+                given[name] = option.read(value if equals else next(left))
+            except (ValueError, StopIteration):
+                return None
+    if words in ([], ["serve"]):
+        return "serve", GlobalOptions(**given)
+    # Wherever it stands: clients add it to the arguments they serve with, or put it in their place (`acp.md §3`).
+    return ("login", GlobalOptions(**given)) if "login" in words and set(words) <= {"serve", "login"} else None
+
+
+def host_choice(options: GlobalOptions) -> HostChoice:
     """What the options and the environment say about hosts."""
     # Not before stdout is out of reach: what is imported may print something (`fault-cases.md C2`).
     from adapter.bridge.hosts.host_choice import HostChoice, host_environment
@@ -102,30 +162,9 @@ def host_choice(arguments: argparse.Namespace) -> HostChoice:
     return HostChoice(
         environ=host_environment(os.environ),
         home=Path.home(),
-        muse=arguments.muse,
-        startup_timeout=arguments.startup_timeout,
-        frame_cap=arguments.msp_frame_cap,
-        read_host_idle=arguments.read_host_idle,
-        allow_all=arguments.allow_all,
+        muse=options.muse,
+        startup_timeout=options.startup_timeout,
+        frame_cap=options.msp_frame_cap,
+        read_host_idle=options.read_host_idle,
+        allow_all=options.allow_all,
     )
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be a positive number of seconds")
-    return value
-
-
-def _idle_seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError("must be a number of seconds, not below 0")
-    return value
-
-
-def _bytes(text: str) -> int:
-    value = int(text)
-    if value < 1024:
-        raise argparse.ArgumentTypeError("must be at least 1024 bytes")
-    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from typing import Final
 
@@ -17,7 +16,7 @@ from adapter.bridge.tool_cards.tasks import METHOD as TASK
 from adapter.bridge.turns.steering import MUSE_METHOD, SESSION_METHOD
 from adapter.cli.first_signal import first_stop_signal
 from adapter.cli.logs import log_to_stderr
-from adapter.cli.options import host_choice
+from adapter.cli.options import GlobalOptions, host_choice
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
@@ -30,21 +29,21 @@ EXIT_CUT_OFF: Final = 1
 """The client stopped reading before it had everything, or reading from it failed."""
 
 
-def serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
+def serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
     """Serve one client; the exit code tells whether it was served to the end."""
-    logs = log_to_stderr(arguments.log_level)
+    logs = log_to_stderr(options.log_level)
     try:
-        return anyio.run(_serve, arguments, reader, writer)
+        return anyio.run(_serve, options, reader, writer)
     finally:
         writer.close()
         logs.close()
 
 
-async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWriter) -> int:
-    choice = host_choice(arguments)
-    options = PeerOptions(
+async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
+    choice = host_choice(options)
+    peer_options = PeerOptions(
         name="client",
-        inbound_cap=arguments.acp_frame_cap,
+        inbound_cap=options.acp_frame_cap,
         outbound_cap=ACP_OUTBOUND_CAP,
         logger=log,
         cancel_method=CANCEL_METHOD,
@@ -60,7 +59,7 @@ async def _serve(arguments: argparse.Namespace, reader: FdReader, writer: FdWrit
             MUSE_METHOD: lambda call: agent.begin_steering(call),
             SESSION_METHOD: lambda call: agent.begin_steering(call),
         }
-        peer = Peer(reader, writer, AgentDispatcher(agent, extensions), options)
+        peer = Peer(reader, writer, AgentDispatcher(agent, extensions), peer_options)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)

@@ -18,6 +18,9 @@ else:
     INTERRUPTS: Final = (*STOP_SIGNALS, signal.SIGQUIT)
     """What ends a command that somebody runs on a terminal."""
 
+EXIT_INTERRUPTED: Final = 130
+"""What a shell says of a program that Ctrl-C ended."""
+
 
 @contextmanager
 def held_back() -> Iterator[None]:
@@ -38,6 +41,16 @@ def leave_when_asked() -> None:
         signal.signal(signum, _leave)
 
 
+def leave_when_interrupted() -> None:
+    """From now on Ctrl-C ends the process at once and quietly, until the command arranges something else."""
+    signal.signal(signal.SIGINT, _leave_interrupted)
+
+
+def raise_when_interrupted() -> None:
+    """From now on Ctrl-C raises `KeyboardInterrupt`: something begins that has to be tidied up."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def end_unasked() -> None:
     """From now on the stop signals do nothing: all has been ended, and only the exit code is left to be told."""
     for signum in STOP_SIGNALS:
@@ -46,3 +59,7 @@ def end_unasked() -> None:
 
 def _leave(_signum: int, _frame: FrameType | None) -> None:
     os._exit(0)
+
+
+def _leave_interrupted(_signum: int, _frame: FrameType | None) -> None:
+    os._exit(EXIT_INTERRUPTED)

@@ -38,7 +38,7 @@ def starting(home: Path, *python: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.acp(23)
 @SIGNALS
-@pytest.mark.parametrize("module", ["argparse", "adapter.cli.options", "anyio", "adapter.bridge.agent"])
+@pytest.mark.parametrize("module", ["adapter.msp.budgets", "adapter.cli.options", "anyio", "adapter.bridge.agent"])
 def test_a_signal_while_it_starts_is_a_quiet_end(tmp_path: Path, module: str, signum: signal.Signals) -> None:
     with starting(tmp_path, "-X", "importtime") as process:
         assert process.stderr is not None and process.stdout is not None

@@ -14,7 +14,7 @@ from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.hosts.login import Login
 from adapter.bridge.hosts.login_methods import login_methods
 from adapter.bridge.hosts.logout import run_logout
-from adapter.cli.options import read_arguments
+from adapter.cli.options import wanted
 from adapter.msp.turns import TurnError, TurnOutcome
 from adapter.wire.envelope import RpcError
 
@@ -177,8 +177,9 @@ def test_both_conventions_run_the_login_of_the_muse_that_was_chosen() -> None:
     *_, module = whole["args"][: whole["args"].index("-m") + 2]
     assert module == "adapter.cli.entry"
     for arguments in (whole["args"][3:], ["--muse", "simulated:1.2.1", *terminal["args"]]):
-        read = read_arguments(arguments)
-        assert (read.command, read.muse) == ("login", "simulated:1.2.1")
+        asked = wanted(arguments)
+        assert asked is not None
+        assert (asked[0], asked[1].muse) == ("login", "simulated:1.2.1")
 
 
 # -- logging out

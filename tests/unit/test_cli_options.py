@@ -8,15 +8,17 @@ import sys
 
 import pytest
 
-from adapter import __version__
-from adapter.cli.options import COMMANDS, read_arguments
+from adapter.cli.options import COMMANDS, OPTIONS, GlobalOptions, flag, told, wanted
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
 COMMAND_SECONDS = 30.0
 
+PROGRAMS = {"simulate"}
+"""Commands behind whose name everything is for another program."""
 
-def muse_adapter(*args: str) -> subprocess.CompletedProcess[str]:
+
+def muse_adapter(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the program to its end, without input."""
     return subprocess.run(
         [sys.executable, "-m", "adapter.cli.entry", *args],
@@ -25,17 +27,20 @@ def muse_adapter(*args: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=COMMAND_SECONDS,
         check=False,
+        env=os.environ | environ,
     )
 
 
-def test_without_arguments_it_serves_with_the_usual_bounds() -> None:
-    arguments = read_arguments([])
+# -- what asks to serve
 
-    assert arguments.command == "serve"
-    assert arguments.muse is None
-    assert arguments.log_level == "warning"
-    assert arguments.startup_timeout == STARTUP_TIMEOUT
-    assert (arguments.acp_frame_cap, arguments.msp_frame_cap) == (ACP_FRAME_CAP, MSP_FRAME_CAP)
+
+def test_without_arguments_it_serves_with_the_usual_bounds() -> None:
+    asked = wanted([])
+
+    assert asked == ("serve", GlobalOptions())
+    _, options = asked
+    assert (options.muse, options.log_level, options.startup_timeout) == (None, "warning", STARTUP_TIMEOUT)
+    assert (options.acp_frame_cap, options.msp_frame_cap) == (ACP_FRAME_CAP, MSP_FRAME_CAP)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +50,29 @@ def test_without_arguments_it_serves_with_the_usual_bounds() -> None:
         ["--muse", "simulated", "--log-level", "debug", "serve"],
         ["--muse", "simulated", "serve", "--log-level", "debug"],
         ["serve", "--muse=simulated", "--log-level=debug"],
+        ["--log-level=error", "--log-level=debug", "--muse", "simulated", "--"],
+        ["--muse", "simulated", "--log-level=debug", "--", "serve"],
     ],
+    ids=" ".join,
 )
 def test_options_may_stand_on_either_side_of_serve(argv: list[str]) -> None:
-    arguments = read_arguments(argv)
+    assert wanted(argv) == ("serve", GlobalOptions(muse="simulated", log_level="debug"))
 
-    assert (arguments.command, arguments.muse, arguments.log_level) == ("serve", "simulated", "debug")
+
+def test_every_option_is_taken_on_the_way_to_serving() -> None:
+    numbers = {
+        "--startup-timeout": "1.5",
+        "--read-host-idle": "0",
+        "--acp-frame-cap": "2048",
+        "--msp-frame-cap": "4096",
+    }
+    words = [word for pair in numbers.items() for word in pair]
+
+    asked = wanted(["--muse", "m", "--allow-all", "--log-level", "info", *words])
+
+    assert asked is not None
+    assert asked[1] == GlobalOptions("m", 1.5, 0, True, "info", 2048, 4096)
+    assert not any(value == usual for value, usual in zip(asked[1], GlobalOptions(), strict=True))
 
 
 @pytest.mark.acp(39)
@@ -69,92 +91,133 @@ def test_options_may_stand_on_either_side_of_serve(argv: list[str]) -> None:
     ids=" ".join,
 )
 def test_login_is_the_command_wherever_it_stands(argv: list[str]) -> None:
-    arguments = read_arguments(argv)
+    asked = wanted(argv)
 
-    assert arguments.command == "login"
-    assert arguments.muse == ("simulated" if any("simulated" in word for word in argv) else None)
+    assert asked is not None
+    assert asked[0] == "login"
+    assert asked[1].muse == ("simulated" if any("simulated" in word for word in argv) else None)
 
 
-def test_what_follows_another_command_is_its_own() -> None:
-    arguments = read_arguments(["--muse", "x", "simulate", "--profile", "1.1.1", "serve", "--disable-write"])
-
-    assert (arguments.command, arguments.muse) == ("simulate", "x")
-    assert arguments.rest == ["--profile", "1.1.1", "serve", "--disable-write"]
+# -- mistakes
 
 
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["outptu"], "Did you mean 'output'?"),
         (["--nonsense"], "--nonsense"),
+        (["--mus", "x"], "--muse"),
         (["serve", "--nonsense"], "--nonsense"),
-        (["serve", "nonsense"], "invalid choice: 'nonsense'"),
-        (["serve", "--muse", "x", "demo"], "invalid choice: 'demo'"),
-        (["login", "output", "s"], "invalid choice: 'output'"),
-        (["--startup-timeout", "0"], "must be a positive number of seconds"),
+        (["serve", "nonsense"], "nonsense"),
+        (["serve", "serve"], "serve"),
+        (["serve", "--muse", "x", "demo"], "demo"),
+        (["login", "output", "s"], "output"),
+        (["--muse", "x", "--", "--log-level"], "--log-level"),
+        (["--startup-timeout", "0"], "'--startup-timeout': must be a positive number of seconds, not '0'"),
         (["--startup-timeout", "nan"], "must be a positive number of seconds"),
         (["--startup-timeout", "inf"], "must be a positive number of seconds"),
-        (["--startup-timeout", "soon"], "--startup-timeout"),
-        (["--acp-frame-cap", "1023"], "must be at least 1024 bytes"),
-        (["--msp-frame-cap", "-1"], "must be at least 1024 bytes"),
-        (["--log-level", "loud"], "invalid choice: 'loud'"),
-        (["--muse"], "expected one argument"),
+        (["--startup-timeout", "soon"], "must be a positive number of seconds, not 'soon'"),
+        (["serve", "--startup-timeout=soon"], "must be a positive number of seconds, not 'soon'"),
+        (["--read-host-idle", "-1"], "must be a number of seconds, not below 0"),
+        (["--read-host-idle", "x"], "must be a number of seconds, not below 0"),
+        (["--acp-frame-cap", "1023"], "must be a whole number of bytes, at least 1024"),
+        (["--msp-frame-cap", "-1"], "must be a whole number of bytes, at least 1024"),
+        (["--msp-frame-cap", "10M"], "must be a whole number of bytes, at least 1024"),
+        (["--log-level", "loud"], "must be one of debug, info, warning, error, not 'loud'"),
+        (["--allow-all=yes"], "--allow-all"),
+        (["--muse"], "'--muse' requires an argument"),
+        (["serve", "--muse"], "'--muse' requires an argument"),
     ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_named_and_exits_with_two(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        read_arguments(argv)
+def test_a_mistake_is_one_line_and_where_to_look_and_starts_no_server(argv: list[str], said: str) -> None:
+    assert wanted(argv) is None
 
-    assert ended.value.code == 2
-    written = capsys.readouterr()
-    assert said in written.err
-    assert written.out == ""
+    done = muse_adapter(*argv)
 
-
-def test_help_names_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        read_arguments(["--help"])
-
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    assert all(name in shown for name in COMMANDS)
-    for option in ("--version", "--muse", "--startup-timeout", "--log-level", "--acp-frame-cap", "--msp-frame-cap"):
-        assert option in shown
+    assert (done.returncode, done.stdout) == (2, "")
+    problem, where = done.stderr.splitlines()
+    assert problem.startswith("muse-adapter: ") and said in problem
+    assert where.startswith("Try `muse-adapter ") and where.endswith("--help`.")
 
 
-def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        read_arguments(["--version"])
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PROGRAMS))
+def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: str) -> None:
+    done = muse_adapter(command, "--nonsense")
 
-    assert ended.value.code == 0
-    assert capsys.readouterr().out == f"muse-adapter {__version__}\n"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--nonsense" in done.stderr
+    assert done.stderr.endswith(f"Try `muse-adapter {command} --help`.\n")
+
+
+# -- help
+
+
+def shown(text: str) -> str:
+    """A text without the line breaks that the width of the terminal makes."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["-h"], ["--muse", "x", "--help"], ["serve", "--help"]])
+def test_help_tells_what_every_option_does_and_its_default(argv: list[str]) -> None:
+    done = muse_adapter(*argv, COLUMNS="200")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in OPTIONS:
+        assert f"{flag(name)} " in done.stdout
+        assert told(name) in shown(done.stdout)
+        assert "(default: " in told(name)
+    assert "Example: muse-adapter " in done.stdout
+
+
+def test_help_names_every_command() -> None:
+    text = shown(muse_adapter("--help").stdout)
+
+    assert all(f"{name} {what}" in text for name, what in COMMANDS.items())
+    assert "--version" in text and "--install-completion" in text
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PROGRAMS))
+def test_a_command_explains_itself_with_an_example_that_is_right(command: str) -> None:
+    done = muse_adapter(command, "--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert COMMANDS[command] in shown(done.stdout)
+    (example,) = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("Example: ")]
+    assert example.startswith(f"Example: muse-adapter {command}")
+    assert muse_adapter(*example.split()[2:], "--help").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["", *sorted(set(COMMANDS) - PROGRAMS)])
+def test_all_help_is_written_in_one_way(command: str) -> None:
+    lines = muse_adapter(*command.split(), "--help", COLUMNS="300").stdout.splitlines()
+    texts = [line.strip().split("  ")[-1].strip() for line in lines if line.startswith(("  -", "  --"))]
+
+    assert len(texts) > 0
+    for text in texts:
+        assert text[0] in "0123456789" or text[0].islower(), text
+        assert not text.endswith("."), text
+
+
+def test_a_width_that_is_no_terminals_breaks_no_option() -> None:
+    narrow = muse_adapter("output", "--help", COLUMNS="20")
+
+    assert narrow.returncode == 0
+    assert "--resume" in narrow.stdout
+
+
+# -- serving is fast
 
 
 def test_serving_imports_nothing_that_only_commands_need() -> None:
-    unwanted = {"typer", "click", "rich", "acp", "adapter.cli.commands", "adapter.cli.demo"}
+    unwanted = {"argparse", "typer", "click", "rich", "acp", "adapter.cli.commands", "adapter.cli.demo"}
     code = f"import sys; from adapter.cli import entry, serve; print(*sorted({unwanted!r} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=COMMAND_SECONDS, check=True
     )
 
     assert done.stdout.strip() == ""
-
-
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"serve", "simulate"}))
-def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: str) -> None:
-    done = muse_adapter(command, "--nonsense")
-
-    assert done.returncode == 2
-    assert "--nonsense" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"serve", "simulate"}))
-def test_a_command_explains_itself(command: str) -> None:
-    done = muse_adapter(command, "--help")
-
-    assert done.returncode == 0
-    assert COMMANDS[command] in " ".join(done.stdout.split())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell closes them")

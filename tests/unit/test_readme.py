@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapter.cli.options import COMMANDS, read_arguments
+from adapter.cli.options import COMMANDS, GlobalOptions, wanted
 from adapter.hosts.simulated import scripts
 from host_probe import NotFound, find_muse
+from tests.unit.test_cli_options import muse_adapter
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -38,25 +39,25 @@ def test_settings_are_json_and_start_the_adapter() -> None:
     assert len(servers) == 2
     for server in servers:
         assert server["command"].endswith("/bin/muse-adapter")
-        assert read_arguments(server["args"]).command == "serve"
+        asked = wanted(server["args"])
+        assert asked is not None and asked[0] == "serve"
     assert servers[0]["type"] == "custom"
 
 
 def test_arguments_in_the_text_are_taken() -> None:
     for words in re.findall(r"`(\[\"--.*?\])`", README):
-        assert read_arguments(json.loads(words)).command == "serve"
+        asked = wanted(json.loads(words))
+        assert asked is not None and asked[0] == "serve"
 
 
-def test_every_option_named_exists_and_every_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_arguments(["--help"])
-    existing = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+def test_every_option_named_exists_and_every_option_is_named() -> None:
+    existing = set(re.findall(r"(?<= )--[a-z][a-z-]+", muse_adapter("--help").stdout))
 
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) == existing
 
 
 def test_the_defaults_are_the_real_ones() -> None:
-    usual = vars(read_arguments([]))
+    usual = GlobalOptions()._asdict()
     listed = {
         cells[0].strip("` ").split()[0].removeprefix("--").replace("-", "_"): cells[1].strip("` ")
         for cells in (

@@ -1,38 +1,101 @@
-"""The commands beside `serve`, each declared in a module of its name; what one does is imported when it runs."""
+"""The commands, each declared in a module of its name; what one does is imported when it runs."""
 
 from __future__ import annotations
 
-import argparse
-from typing import NoReturn
+import os
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NoReturn
 
 import typer
 
 from adapter.cli.commands.demo import demo
+from adapter.cli.commands.global_options import ALL, FOR_MOST, Command, quietly, with_global_options
 from adapter.cli.commands.login import login
 from adapter.cli.commands.output import output
+from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
-from adapter.cli.options import COMMANDS
+from adapter.cli.options import COMMANDS, GlobalOptions
+from adapter.cli.stop_signals import EXIT_INTERRUPTED, end_unasked
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+PROGRAM: Final = "muse-adapter"
+
+EXIT_BROKEN_PIPE: Final = 141
+"""What a shell says of a program that wrote to a pipe nobody reads."""
+
+UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+"""Everything that can be wrong with a command line. Typer exports only this kind of it by name."""
+
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    subcommand_metavar="[COMMAND] [ARGS]...",
+    # Our own says it in the words of all the others.
+    context_settings={"help_option_names": []},
+)
+
+_OF_TYPER: Final = {
+    "install_completion": "set up completion in the shell this is called from",
+    "show_completion": "print what sets up completion in the shell this is called from",
+}
+"""What the options that Typer adds are for, in the words of all the others."""
 
 
-def run(arguments: argparse.Namespace) -> NoReturn:
-    """Run one command with the options that stood before it, and exit with its code."""
-    app([arguments.command, *arguments.rest], prog_name="muse-adapter", obj=arguments)
-    raise AssertionError("the application exits")
+def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoReturn:  # noqa: B008 (it is immutable)
+    """Run one command line and exit with its code; `options` hold where it says nothing else."""
+    root: Any = typer.main.get_command(app)
+    for one in root.params:
+        if one.name in _OF_TYPER:
+            one.help = _OF_TYPER[one.name]
+    try:
+        code = root.main(list(argv), PROGRAM, standalone_mode=False, obj=options)
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # What Python still holds for stdout has no reader either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = EXIT_BROKEN_PIPE
+    except UsageError as error:
+        code = _refuse(error)
+    finally:
+        end_unasked()
+    sys.exit(code)
 
 
-@app.callback()
-def _root() -> None:
-    """ACP adapter for Muse Code."""
+def _refuse(error: Any) -> int:
+    """One line that says what is wrong with the command line, and one that says where to look."""
+    typer.echo(f"{PROGRAM}: {error.format_message()}", err=True)
+    where = error.ctx.command_path if error.ctx is not None else PROGRAM
+    typer.echo(f"Try `{where} --help`.", err=True)
+    code: int = error.exit_code
+    return code
 
 
-app.command("demo", help=COMMANDS["demo"])(demo)
-app.command("login", help=COMMANDS["login"])(login)
-app.command("output", help=COMMANDS["output"], epilog="Example: muse-adapter output SESSION ITEM -o build.log")(output)
-app.command(
-    "simulate",
-    help=COMMANDS["simulate"],
-    # Everything after it is for the simulated host, `--help` included.
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-)(simulate)
+def _root(context: typer.Context) -> None:
+    """ACP adapter for Muse Code: editors speak ACP to it, it drives Muse hosts. Without a command it serves."""
+    if context.invoked_subcommand is None:
+        serve(context)
+
+
+def _add(command: Command, *, example: str, shown: Collection[str] = FOR_MOST) -> None:
+    """Add a command, with an example; of the global options, all of which it takes, its help shows `shown`."""
+    what, epilog = COMMANDS[command.__name__], f"Example: muse-adapter {example}"
+    taking_options = with_global_options(command, shown)
+    app.command(command.__name__, help=what, short_help=what, epilog=epilog)(taking_options)
+
+
+def _add_program(command: Command) -> None:
+    """Add a command that stands for a program of its own: everything behind its name is for that, `--help` included."""
+    what = COMMANDS[command.__name__]
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(command.__name__, help=what, short_help=what, context_settings=settings)(quietly(command))
+
+
+app.callback(invoke_without_command=True, epilog="Example: muse-adapter --muse simulated")(
+    with_global_options(_root, ALL)
+)
+_add(serve, example="serve --muse simulated", shown=ALL)
+_add(demo, example="demo", shown=())
+_add(login, example="login")
+_add(output, example="output SESSION ITEM -o build.log")
+_add_program(simulate)

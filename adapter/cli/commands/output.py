@@ -23,9 +23,11 @@ def output(
     file: Annotated[
         Path | None, typer.Option("-o", metavar="FILE", help="where the bytes go (default: stdout)")
     ] = None,
-    offset: Annotated[int, typer.Option(metavar="N", min=0, max=MAX_BYTES, help="the first byte to read")] = 0,
+    offset: Annotated[
+        int, typer.Option(metavar="N", show_default=False, help="the first byte to read (default: 0)")
+    ] = 0,
     length: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=MAX_BYTES, help="how many bytes to read (default: all)")
+        int | None, typer.Option(metavar="N", help="how many bytes to read (default: all that follow)")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on behind the bytes that FILE has")] = False,
 ) -> None:
@@ -39,6 +41,9 @@ def output(
     for name, value in (("SESSION", session_id), ("ITEM", item_id), ("--ref", ref)):
         if value is not None and not 1 <= len(value) <= MAX_ID_LENGTH:
             raise typer.BadParameter(f"an id has 1 to {MAX_ID_LENGTH} characters", param_hint=name)
+    for name, number, least in (("--offset", offset, 0), ("--length", length, 1)):
+        if number is not None and not least <= number <= MAX_BYTES:
+            raise typer.BadParameter(f"must be a whole number from {least} to {MAX_BYTES}", param_hint=name)
     wanted = Wanted(session_id, item_id, ref, file, offset, length, resume)
     logs = log_to_stderr(context.obj.log_level)
     try:

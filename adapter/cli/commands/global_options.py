@@ -1,0 +1,109 @@
+"""The global options, taken before a command's name and behind it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from inspect import Parameter
+from typing import Annotated, Any, Final
+
+import typer
+
+from adapter.cli.options import LOG_LEVELS, OPTIONS, Option, flag, told
+from adapter.cli.stop_signals import EXIT_INTERRUPTED
+
+Command = Callable[..., None]
+
+
+ALL: Final = frozenset({*OPTIONS, "version"})
+
+FOR_MOST: Final = frozenset(name for name, option in OPTIONS.items() if option.everywhere)
+
+
+def with_global_options(command: Command, shown: Collection[str]) -> Command:
+    """The command, which has a parameter `context`, with the global options beside its own, `--version` and `--help`.
+
+    The values of all of them are in `context.obj`; the help shows those that are `shown`.
+    """
+    own = inspect.signature(command, eval_str=True).parameters
+
+    @functools.wraps(command)
+    def taking_them(**values: Any) -> None:
+        context: typer.Context = values["context"]
+        taken = {name: values[name] for name in OPTIONS}
+        context.obj = context.obj._replace(
+            **{name: value for name, value in taken.items() if value is not None and value is not False}
+        )
+        if values["version"]:
+            from adapter.cli.versions import show_versions
+
+            raise typer.Exit(show_versions(context.obj))
+        quietly(command)(**{name: values[name] for name in own})
+
+    parameters = [*own.values(), *_parameters(shown)]
+    taking_them.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    taking_them.__annotations__ = {one.name: one.annotation for one in parameters}
+    return taking_them
+
+
+def quietly(command: Command) -> Command:
+    """The command, without a word if it is interrupted."""
+
+    @functools.wraps(command)
+    def interruptible(*arguments: Any, **values: Any) -> None:
+        try:
+            command(*arguments, **values)
+        except KeyboardInterrupt:
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+    return interruptible
+
+
+def _parameters(shown: Collection[str]) -> Iterator[Parameter]:
+    for name, option in OPTIONS.items():
+        words: dict[str, Any] = {"help": told(name), "hidden": name not in shown}
+        if option.metavar is None:
+            yield _keyword(name, Annotated[bool, typer.Option(flag(name), **words)], default=False)
+            continue
+        words |= {"metavar": option.metavar, "callback": _reader(option), "autocompletion": _COMPLETIONS.get(name)}
+        yield _keyword(name, Annotated[str | None, typer.Option(flag(name), **words)], default=None)
+    words = {"help": "show the versions of this program, of Python and of Muse", "hidden": "version" not in shown}
+    yield _keyword("version", Annotated[bool, typer.Option("--version", **words)], default=False)
+    words = {"help": "show this", "is_eager": True, "callback": _show_help}
+    yield _keyword("help", Annotated[bool, typer.Option("--help", "-h", **words)], default=False)
+
+
+def _show_help(context: typer.Context, value: bool) -> bool:
+    if value and not context.resilient_parsing:
+        typer.echo(context.get_help())
+        raise typer.Exit
+    return value
+
+
+def _keyword(name: str, annotation: object, *, default: object) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _reader(option: Option) -> Callable[[str | None], Any]:
+    def read(value: str | None) -> Any:
+        try:
+            return None if value is None else option.read(value)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}, not {value!r}") from None
+
+    return read
+
+
+def _stand_ins(incomplete: str) -> list[str]:
+    from adapter.hosts.simulated.profiles import PROFILES
+
+    names = ["simulated", *(f"simulated:{version}" for version in PROFILES), "recorded:"]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _levels(incomplete: str) -> list[str]:
+    return [level for level in LOG_LEVELS if level.startswith(incomplete)]
+
+
+_COMPLETIONS: Final = {"muse": _stand_ins, "log_level": _levels}
