@@ -16,18 +16,22 @@ class EarlyDeltas:
     Held, not shown at once, because only the item tells whether they are the beginning of its text. Where they are
     not (something was lost, or there was too much to hold), the item is told not to stream at all: its completion
     brings the whole text.
+
+    Attributes:
+        trusted: nothing was lost since the present turn began.
     """
 
     def __init__(self) -> None:
         self._held: OrderedDict[str, list[tuple[str, str]] | None] = OrderedDict()
         self._characters = 0
-        self._trusted = True
+        self.trusted = True
 
     def hold(self, item_id: str, field: str, text: str) -> None:
         if item_id not in self._held:
-            self._held[item_id] = [] if self._trusted else None
+            self._held[item_id] = [] if self.trusted else None
             if len(self._held) > HELD_ITEMS:
                 self.release(next(iter(self._held)))
+                self.trusted = False
         deltas = self._held[item_id]
         if deltas is None:
             return
@@ -47,11 +51,11 @@ class EarlyDeltas:
         """Something was lost: what is held may have a hole, and what comes may be a middle."""
         for item_id in self._held:
             self._spoil(item_id)
-        self._trusted = False
+        self.trusted = False
 
     def trust(self) -> None:
         """A new turn began: its items begin later than whatever was lost."""
-        self._trusted = True
+        self.trusted = True
 
     def _spoil(self, item_id: str) -> None:
         self._characters -= sum(len(text) for _, text in self._held[item_id] or ())

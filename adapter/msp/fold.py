@@ -81,7 +81,7 @@ class SessionFold:
             "turn/retracted": self._turn_retracted,
             "turn/retryScheduled": _retry_scheduled,
             "turn/modelRetryScheduled": _retry_scheduled,
-            "item/started": partial(self._full_item, default_status=OPEN_STATUS),
+            "item/started": partial(self._full_item, default_status=OPEN_STATUS, is_start=True),
             "item/updated": partial(self._full_item, default_status=OPEN_STATUS),
             "item/completed": partial(self._full_item, default_status="completed"),
             "approval/requested": self._approval_requested,
@@ -292,14 +292,14 @@ class SessionFold:
             return ()
         return (TextAppended(item, field, text),) if item.follow(field, text) else ()
 
-    def _full_item(self, params: Params, default_status: str) -> Changes:
+    def _full_item(self, params: Params, default_status: str, *, is_start: bool = False) -> Changes:
         raw = params.get("item")
         applied = self.items.apply(raw, default_status) if isinstance(raw, dict) else None
         if applied is None:
             return ()
         item, first = applied
         item.ahead = self._paging
-        texts: list[Change] = self._begin(item) if first else []
+        texts: list[Change] = self._begin(item, is_start) if first else []
         texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
         if item.differs and not item.is_open:
             self._differing[item.item_id] = item
@@ -316,10 +316,15 @@ class SessionFold:
         if item is not None and item.raw == raw:
             item.ahead = False
 
-    def _begin(self, item: ItemState) -> list[Change]:
-        """The text that came before its item; none if it, or what is still to come, is not the text's beginning."""
+    def _begin(self, item: ItemState, is_start: bool) -> list[Change]:
+        """The text that came before its item; none if it, or what is still to come, is not the text's beginning.
+
+        An unchanged item is told again at any time, so once events have been lost only a start is a beginning; and a
+        host may still have let deltas overtake a start, or tell that one twice.
+        """
         deltas = self._early.release(item.item_id)
-        seen_from_birth = self._live and item.revision <= 1
+        seen_from_birth = self._live and item.revision <= 1 and (is_start or self._early.trusted)
+        item.holed = seen_from_birth and not self._early.trusted
         if not seen_from_birth or deltas is None or not item.continues(deltas):
             item.frozen = True
             return []

@@ -11,6 +11,7 @@ from adapter.msp.changes import (
     RetryScheduled,
     SessionFactChanged,
     TextAppended,
+    TextRestated,
     TurnEnded,
     TurnStarted,
     Unrecognised,
@@ -100,9 +101,18 @@ def test_early_deltas_beyond_the_bound_wait_for_the_completion(
 def test_early_deltas_of_many_items_are_bounded(fold: SessionFold, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adapter.msp.early.HELD_ITEMS", 2)
     run(fold, *(delta("ab", item_id=str(n)) for n in range(5)))
-    assert shown(run(fold, started(item("0")))) == ""
-    assert shown(run(fold, completed(item("0", revision=2, text="ab")))) == "ab"
-    assert shown(run(fold, started(item("4")))) == "ab"
+    for name in ("0", "4"):
+        assert shown(run(fold, started(item(name)))) == ""
+        assert shown(run(fold, completed(item(name, revision=2, text="ab")))) == "ab"
+    run(fold, ("turn/started", {"turnId": "t"}), delta("ab", item_id="next"))
+    assert shown(run(fold, started(item("next")))) == "ab"
+
+
+def test_text_that_was_too_much_to_hold_is_told_in_the_end(fold: SessionFold, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.msp.early.HELD_ITEMS", 1)
+    changes = run(fold, delta("ab", "a"), delta("x", "b"), started(item("a")), delta("cd", "a"))
+    changes += run(fold, completed(item("a", revision=2, text="abcd")))
+    assert [change.text for change in changes if isinstance(change, TextRestated)] == ["abcd"]
 
 
 def test_k5_two_answers_keep_their_own_item(fold: SessionFold) -> None:

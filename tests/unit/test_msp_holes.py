@@ -124,3 +124,29 @@ def test_only_so_many_differing_items_are_remembered() -> None:
     it.tell(GAP)
     it.fill()
     assert it.anew == [f"y{number}" for number in range(5, DIFFERING_ITEMS + 5)]
+
+
+def test_an_unchanged_item_told_again_behind_a_hole_is_not_taken_for_its_start() -> None:
+    told_again = ("item/updated", item(1, "inProgress", text="")[1])
+    it = Viewed()
+    it.tell(GAP)  # it hides the start and the first delta
+    it.fill()
+    it.tell(told_again, delta("a"), delta("ab"), item(2, "completed", text="aaab"))
+    assert (it.shown, it.anew) == (["aaab"], [])
+
+
+def test_k3_a_start_overtaken_by_text_that_a_hole_hid_leads_to_the_whole_text() -> None:
+    it = Viewed()
+    it.tell(GAP)
+    it.fill()
+    it.tell(item(1, "inProgress", text=""), delta("aab"), item(2, "completed", text="aaab"))
+    assert (it.shown, it.anew) == (["aab"], ["aaab"])
+
+
+def test_an_item_of_the_next_turn_is_followed_as_if_there_had_been_no_hole() -> None:
+    it = Viewed()
+    it.tell(GAP)
+    it.fill()
+    it.tell(END, ("turn/started", {"turnId": "t2"}))
+    it.tell(item(1, "inProgress", text=""), delta("aXb"), item(2, "completed", text="aab"))
+    assert (it.shown, it.anew) == (["aXb"], [])
