@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COMMANDS: Final[dict[str, str]] = {
     "serve": "speak ACP on stdin and stdout; what an editor starts, and the default",
     "demo": "play a short conversation with the adapter and show what happens",
+    "doctor": "say whether it works here, what a client would be offered, and why something is not",
     "login": "log in to Muse Code in this terminal",
     "output": "list the stored outputs of a session, or write the bytes of one to a file or a pipe",
     "simulate": "run the simulated Muse host as if it were the muse binary",

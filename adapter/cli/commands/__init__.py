@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NoReturn
@@ -10,6 +9,7 @@ from typing import Any, Final, NoReturn
 import typer
 
 from adapter.cli.commands.demo import demo
+from adapter.cli.commands.doctor import doctor
 from adapter.cli.commands.global_options import ALL, FOR_MOST, Command, quietly, with_global_options
 from adapter.cli.commands.login import login
 from adapter.cli.commands.output import output
@@ -19,9 +19,6 @@ from adapter.cli.options import COMMANDS, GlobalOptions
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, end_unasked
 
 PROGRAM: Final = "muse-adapter"
-
-EXIT_BROKEN_PIPE: Final = 141
-"""What a shell says of a program that wrote to a pipe nobody reads."""
 
 UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """Everything that can be wrong with a command line. Typer exports only this kind of it by name."""
@@ -51,10 +48,6 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
         code = root.main(list(argv), PROGRAM, standalone_mode=False, obj=options)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # What Python still holds for stdout has no reader either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = EXIT_BROKEN_PIPE
     except UsageError as error:
         code = _refuse(error)
     finally:
@@ -96,6 +89,7 @@ app.callback(invoke_without_command=True, epilog="Example: muse-adapter --muse s
 )
 _add(serve, example="serve --muse simulated", shown=ALL)
 _add(demo, example="demo", shown=())
+_add(doctor, example="doctor --json")
 _add(login, example="login")
 _add(output, example="output SESSION ITEM -o build.log")
 _add_program(simulate)

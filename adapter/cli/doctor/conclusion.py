@@ -1,0 +1,50 @@
+"""The sentence at the end: whether it works, and what to do next. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapter.cli.doctor.report import Check, Report
+
+
+def conclusion(report: Report) -> str:
+    """In a sentence or three."""
+    failed = [check for check in report.checks if check.status == "fail"]
+    if failed:
+        return f"{_count(failed)} failed: {_names(failed)}. Begin with {failed[0].id}. {failed[0].fix or ''}".rstrip()
+    # What follows from the version alone is told in the sentence about stored output.
+    warned = [check for check in report.checks if check.status == "warn" and check.id != "surfaces"]
+    works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
+    return " ".join(filter(None, (works, _stored_output(report), _login(report))))
+
+
+def _stored_output(report: Report) -> str:
+    surfaces = _find(report, "surfaces")
+    verdict = surfaces.details.get("storedOutput") if surfaces is not None else None
+    if surfaces is None or verdict is None:
+        return ""
+    if verdict == "verified":
+        return "Stored output is offered to clients that ask for muse/output."
+    host = report.host.build or report.host.version
+    this = f"this host is {host}" if host else "the version of this host cannot be told"
+    where = " and ".join(surfaces.details["verifiedReleases"]["storedOutput"])
+    return f"Stored output is not offered, because {this}; it is verified on {where} only."
+
+
+def _login(report: Report) -> str:
+    login = _find(report, "login")
+    if login is None or login.status != "skipped" or "because" in login.details:
+        return ""
+    return login.fix or ""
+
+
+def _find(report: Report, check_id: str) -> Check | None:
+    return next((check for check in report.checks if check.id == check_id), None)
+
+
+def _count(checks: Sequence[Check]) -> str:
+    return "One check" if len(checks) == 1 else f"{len(checks)} checks"
+
+
+def _names(checks: Sequence[Check]) -> str:
+    return ", ".join(check.id for check in checks)

@@ -1,0 +1,151 @@
+"""Which Muse there is: `executable`, `version`, `surfaces`. Nothing is started here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from adapter.bridge.hosts.host_choice import WITHOUT_MUSE, HostChoice, resolve_muse
+from adapter.cli.doctor.finding import Finding
+from adapter.hosts.select import STAND_INS
+from adapter.msp.host import HostStartError
+from adapter.msp.secrets import scrub
+from host_probe import (
+    Found,
+    HostVersion,
+    NotFound,
+    Probe,
+    Verified,
+    every_muse,
+    find_muse,
+    is_newer_than_known,
+    releases_verified_for_reading,
+    verified_for_reading,
+)
+from host_probe.locate import MUSE_EXECUTABLE
+
+_WON_BY: Final = {
+    "--muse": "was named with --muse",
+    MUSE_EXECUTABLE: f"was named with {MUSE_EXECUTABLE}",
+    "PATH": "is the first on PATH",
+    "usual place": "is in one of the usual places, and none is on PATH",
+}
+
+
+def stand_in(choice: HostChoice) -> str | None:
+    """Which stand-in was chosen: `simulated` or `recorded`; None for a Muse."""
+    kind = (choice.muse or "").partition(":")[0]
+    return kind if kind in STAND_INS else None
+
+
+def look_for(finding: Finding, choice: HostChoice) -> tuple[Sequence[str], str] | None:
+    """`executable`. Gives the command line of `muse` and where it was found, or which stand-in it is."""
+    kind = stand_in(choice)
+    try:
+        command = resolve_muse(choice)
+    except HostStartError as error:
+        _nothing(finding, choice, error)
+        return None
+    if kind is not None:
+        finding.facts |= {"standIn": kind}
+        finding.good(f"{choice.muse} stands in for Muse, so no Muse is looked for.")
+        return command, kind
+    found = find_muse(choice.muse, choice.environ, choice.home)
+    # It was found a moment ago; what has gone since then shows when it is started.
+    source = found.source if isinstance(found, Found) else "PATH"
+    real_path = found.real_path if isinstance(found, Found) else Path(command[0])
+    leads = "" if str(real_path) == command[0] else f" It leads to {real_path}."
+    finding.facts |= {"path": command[0], "realPath": str(real_path), "source": source}
+    finding.good(f"{command[0]} {_WON_BY[source]}.{leads}")
+    if source == "--muse" and choice.environ.get(MUSE_EXECUTABLE):
+        finding.good(f"{MUSE_EXECUTABLE} is set as well, and comes second.")
+    _tell_of_others(finding, choice, source, real_path)
+    return command, source
+
+
+def _nothing(finding: Finding, choice: HostChoice, error: HostStartError) -> None:
+    searched = None if stand_in(choice) else find_muse(choice.muse, choice.environ, choice.home)
+    if not isinstance(searched, NotFound):
+        # Every sentence about a stand-in that is none says what there is instead.
+        finding.fail(f"{error.details.rstrip('.')}.", "Choose a stand-in that exists, or leave --muse out.")
+        return
+    tried = [{"source": one.source, "place": one.place, "why": one.why} for one in searched.attempts]
+    finding.facts["tried"] = tried
+    where = "; ".join(f"{one['place']} ({one['why']})" for one in tried[:_SHOWN]) or "nothing: PATH names no folder"
+    more = f"; and {len(tried) - _SHOWN} more" if len(tried) > _SHOWN else ""
+    finding.fail(
+        f"Muse was not found. Tried: {where}{more}.",
+        f"Install Muse, or name its executable with --muse or {MUSE_EXECUTABLE}. {WITHOUT_MUSE}",
+    )
+
+
+_SHOWN: Final = 8
+"""Places in the sentence; the facts have all."""
+
+
+def _tell_of_others(finding: Finding, choice: HostChoice, source: str, chosen: Path) -> None:
+    others = [str(one.path) for one in every_muse(choice.environ, choice.home) if one.real_path != chosen]
+    finding.facts["others"] = others
+    if not others:
+        return
+    names = ", ".join(others)
+    if source in ("--muse", MUSE_EXECUTABLE):
+        finding.good(f"Not used: {names}.")
+    else:
+        finding.warn(
+            f"There are others behind it: {names}.",
+            f"Name the one you mean with --muse or {MUSE_EXECUTABLE}: an editor may have another PATH.",
+        )
+
+
+def judge_version(finding: Finding, probe: Probe, choice: HostChoice) -> None:
+    """`version`."""
+    version = probe.version
+    raw = scrub(version.raw, choice.environ)
+    finding.facts |= facts_of(version) | {"raw": raw, "seconds": round(probe.elapsed_seconds, 3)}
+    if probe.problem is not None:
+        _tell_problem(finding, probe, choice)
+        return
+    finding.good(f"Muse {version.build or version.release} (said in {probe.elapsed_seconds:.2f} s).")
+    if is_newer_than_known(version):
+        finding.warn(
+            "That is newer than any version this adapter knows.",
+            "Look for a newer muse-adapter; this one goes on with what the host says it can do.",
+        )
+
+
+def _tell_problem(finding: Finding, probe: Probe, choice: HostChoice) -> None:
+    finding.facts |= {"problem": probe.problem, "exitCode": probe.exit_code}
+    details = scrub(probe.details or "", choice.environ)
+    if probe.problem == "spawnFailed":
+        finding.fail(details, "Name an executable of Muse that can be started with --muse.")
+    else:
+        finding.warn(details, "Run it in a terminal to see what it says; without a version no output can be read.")
+
+
+def facts_of(version: HostVersion) -> dict[str, Any]:
+    """A version for programs."""
+    return {"version": version.release, "build": version.build}
+
+
+def judge_surfaces(finding: Finding, version: HostVersion, environ: Mapping[str, str]) -> None:
+    """`surfaces`."""
+    verdict = verified_for_reading(version)
+    finding.facts["verifiedReleases"] = {"storedOutput": releases_verified_for_reading()}
+    if isinstance(verdict, Verified):
+        entry = verdict.entry
+        finding.facts |= {"storedOutput": "verified", "evidence": entry.evidence, "note": entry.note}
+        finding.good(f"Stored output: {lower_first(verdict.details)} Evidence: {entry.evidence}")
+    else:
+        where = " or ".join(releases_verified_for_reading())
+        finding.facts |= {"storedOutput": verdict.reason}
+        finding.warn(
+            f"Stored output: not offered. {scrub(verdict.details, environ)}",
+            f"To read stored output use Muse {where}; everything else works without.",
+        )
+
+
+def lower_first(sentence: str) -> str:
+    """A sentence to stand behind a colon."""
+    return sentence[:1].lower() + sentence[1:]

@@ -1,0 +1,88 @@
+"""`muse-adapter doctor`, from what was asked for to the exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import sys
+from contextlib import nullcontext
+from typing import Final
+
+import anyio
+import msgspec
+import typer
+from rich.console import Console
+
+from adapter import __version__
+from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
+from adapter.cli.doctor.negotiation import offers
+from adapter.cli.doctor.report import Report
+from adapter.cli.doctor.screen import shown
+from adapter.cli.doctor.survey import survey
+from adapter.cli.doctor.trial import READY_SECONDS
+from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
+from adapter.wire.background import Background
+
+log = logging.getLogger("adapter.doctor")
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+"""A check failed, or the report could not be written."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look at, and how to tell it."""
+
+    as_json: bool = False
+    wait: float = READY_SECONDS
+    """Seconds a host may take to become ready."""
+    profiles: tuple[ClientProfile, ...] = PROFILES
+    read: tuple[str, str] | None = None
+    """A session and an item of it, to be read step by step."""
+
+
+def main(wanted: Wanted, choice: HostChoice) -> int:
+    """Do it; the exit code tells whether a check failed."""
+    report = anyio.run(_run, wanted, choice)
+    if report is None:
+        return EXIT_INTERRUPTED
+    try:
+        typer.echo(report.document() if wanted.as_json else shown(report), nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        typer.echo(f"muse-adapter: the report cannot be written: {error.strerror or error}", err=True)
+        return EXIT_FAILED
+    return EXIT_OK if report.ok else EXIT_FAILED
+
+
+async def _run(wanted: Wanted, choice: HostChoice) -> Report | None:
+    """The report, None if it was interrupted. What was started has ended."""
+    report: Report | None = None
+    console = Console(stderr=True)
+    waiting = console.status("Looking at Muse and what it runs in…") if console.is_terminal else nullcontext()
+    async with anyio.create_task_group() as tasks:
+        with anyio.CancelScope() as work, waiting:
+            tasks.start_soon(_stop_on_signal, work)
+            report = await _report(wanted, choice, Background(tasks, log))
+        tasks.cancel_scope.cancel()
+    return report
+
+
+async def _report(wanted: Wanted, choice: HostChoice, background: Background) -> Report:
+    found = await survey(choice, os.environ, background, wanted.wait)
+    return Report(
+        adapter={"version": __version__, "python": platform.python_version(), "platform": sys.platform},
+        host=found.host,
+        checks=found.checks,
+        negotiation=offers(choice, found.facts, wanted.profiles),
+    )
+
+
+async def _stop_on_signal(work: anyio.CancelScope) -> None:
+    """Ctrl-C and its like end the looking, not the tidying up."""
+    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
+        async for _ in signals:
+            work.cancel()

@@ -1,0 +1,160 @@
+"""A host that is started for the checks, asked a few things that change nothing, and ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+import msgspec
+
+from adapter import __version__
+from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS
+from adapter.hosts.select import stand_in_flags
+from adapter.msp.errors import HostGone, MspError
+from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake
+from adapter.msp.host import Host
+from adapter.msp.process import HostCommand
+from adapter.wire.background import Background
+from adapter.wire.envelope import Params
+from host_probe import Abilities, serve_flags
+
+READY_SECONDS: Final = 10.0
+"""How long a host may take to become ready, unless more is asked for: with 6,000 stored sessions one needs about a
+second. A store that is cold and large can need more (29 s were seen)."""
+
+FLAGS_SECONDS: Final = 2.5
+"""How long `serve --help` may take. It is only for starting the host without write and shell."""
+
+LIST_SECONDS: Final = 4.0
+LIST_PAGES: Final = 50
+PAGE_ROWS: Final = 200
+"""What counting the sessions may cost. A host serves no larger pages (`msp.md §10.5`)."""
+
+END_SECONDS: Final = 2.0
+"""How long a host may take to end after its input: it has nothing to record."""
+
+OFF_SCRIPT: Final = "offScript"
+_OFF_SCRIPT_WORDS: Final = "Off script"
+"""By which a recording refuses what was not recorded."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why the list of sessions was not given, or not to its end."""
+
+    kind: str
+    sentence: str
+    not_recorded: bool = False
+
+
+class SessionCount(msgspec.Struct, frozen=True):
+    """How many sessions were listed; all of them if `complete`."""
+
+    count: int = 0
+    pages: int = 0
+    complete: bool = False
+    seconds: float = 0.0
+    refusal: Refusal | None = None
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it. Either `handshake` is there or `failure`."""
+
+    command: str = ""
+    """What was started."""
+    flags: tuple[str, ...] = ()
+    """Those it was started with so that it can only read."""
+    limit: float = READY_SECONDS
+    """Seconds it had to become ready."""
+    seconds: float = 0.0
+    """Seconds it took, or until it had failed."""
+    handshake: Handshake | None = None
+    failure: HostGone | None = None
+    abilities: Abilities | None = None
+    sessions: SessionCount = SessionCount()
+
+
+async def try_host(choice: HostChoice, muse: Sequence[str], background: Background, wait: float) -> Trial:
+    """Start `serve` and hear what it says; it has ended when this returns. `wait` is how long it may take to become
+    ready. At worst it takes that, and 9 seconds for the flags, the list, and the end."""
+    known = await _known_flags(choice, muse)
+    flags = tuple(flag for flag in READ_ONLY_FLAGS if flag in known)
+    limit = min(choice.startup_timeout, wait)
+    command = HostCommand([*muse, "serve", *flags], choice.environ)
+    trial = await _run(choice, command, background, limit, SESSION_CAPABILITIES)
+    if trial.failure is not None and _OFF_SCRIPT_WORDS in str(trial.failure):
+        # A recording of a host that only read was made without asking for capabilities.
+        trial = await _run(choice, command, background, limit, {})
+    return msgspec.structs.replace(trial, command=command.display(), flags=flags)
+
+
+async def _known_flags(choice: HostChoice, muse: Sequence[str]) -> frozenset[str]:
+    known = stand_in_flags(choice.muse) if choice.muse else None
+    return known if known is not None else await serve_flags(muse, choice.environ, FLAGS_SECONDS)
+
+
+async def _run(
+    choice: HostChoice, command: HostCommand, background: Background, limit: float, capabilities: Params
+) -> Trial:
+    host = Host(
+        command,
+        __version__,
+        capabilities=capabilities,
+        startup_timeout=limit,
+        close_grace=min(choice.close_grace, END_SECONDS),
+        frame_cap=choice.frame_cap,
+        probes=True,
+    )
+    began = time.monotonic()
+    background.start(host.run)
+    try:
+        handshake = await host.ready()
+        seconds = time.monotonic() - began
+        sessions = await count_sessions(host)
+        return Trial(
+            limit=limit, seconds=seconds, handshake=handshake, abilities=await _abilities(host), sessions=sessions
+        )
+    except HostGone as failure:
+        return Trial(limit=limit, seconds=time.monotonic() - began, failure=failure)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await host.close()
+
+
+async def _abilities(host: Host) -> Abilities | None:
+    """What it has shown, None if it ended meanwhile."""
+    try:
+        return await host.abilities()
+    except HostGone:
+        return None
+
+
+async def count_sessions(host: Host) -> SessionCount:
+    """How many sessions the host lists, as far as pages and time go."""
+    began = time.monotonic()
+    count = pages = 0
+    complete, refusal = False, None
+    params: Params = {"limit": PAGE_ROWS}
+    with anyio.move_on_after(LIST_SECONDS):
+        while pages < LIST_PAGES and not complete and refusal is None:
+            try:
+                page = await host.query("session/list", params)
+            except (MspError, HostGone) as error:
+                refusal = _refusal(error)
+                break
+            rows, following = page.get("sessions"), page.get("nextCursor")
+            if not isinstance(rows, list):
+                refusal = Refusal("malformed", "its answer holds no list of sessions")
+                break
+            count, pages = count + len(rows), pages + 1
+            complete = not isinstance(following, str) or following == params.get("cursor")
+            params = {"limit": PAGE_ROWS, "cursor": following}
+    return SessionCount(count, pages, complete, time.monotonic() - began, refusal)
+
+
+def _refusal(error: MspError | HostGone) -> Refusal:
+    if isinstance(error, MspError):
+        return Refusal(error.kind, f"{error.message} ({error.kind})", error.data.get("reason") == OFF_SCRIPT)
+    return Refusal("gone", str(error))
