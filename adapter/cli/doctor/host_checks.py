@@ -19,8 +19,6 @@ MANY_SESSIONS: Final = 3000
 SLOW_SECONDS: Final = 5.0
 """A start that is noticed."""
 
-LOG_IN: Final = "Run `muse-adapter login`."
-
 _SANDBOX_FIXES: Final = {
     "userNamespacesDenied": "Allow unprivileged user namespaces on this machine, or start Muse where they are allowed.",
     "bubblewrapUnavailable": "Install bubblewrap (the program bwrap).",
@@ -61,7 +59,7 @@ def _judge_failure(finding: Finding, trial: Trial) -> None:
     finding.facts |= {"reason": reason, "exitCode": failure.exit_code if isinstance(failure, HostStartError) else None}
     if reason == "hostStartTimeout":
         fix = (
-            f"If it is only slow, `muse-adapter doctor --wait {trial.limit * 6:g}` waits longer; "
+            f"Wait longer with --wait {trial.limit * 6:g}, if it is only slow; "
             f"if it hangs, run `{trial.command}` in a terminal to see what it says."
         )
     else:
@@ -108,19 +106,14 @@ def judge_login(finding: Finding, trial: Trial, environ: Mapping[str, str]) -> N
     if refusal is not None and refusal.kind == "authRequired":
         finding.facts["refused"] = True
         key = f"{API_KEY} is set, and the" if has_key else "The"
-        finding.fail(f"{key} host refuses to list sessions for lack of a login.", LOG_IN)
+        finding.fail(f"{key} host refuses to list sessions for lack of a login.", "Run `muse-adapter login`.")
     elif has_key:
         finding.good(f"{API_KEY} is set and stands in for a login; whether Muse accepts it shows only in a turn.")
     else:
         finding.skip(
             "Muse tells of its login only in a turn, and none is run here.",
-            f"If a prompt fails for lack of a login: {_lower_first(LOG_IN)}",
+            "Run `muse-adapter login` if a prompt fails for lack of a login.",
         )
-
-
-def _lower_first(sentence: str) -> str:
-    """A sentence to stand behind a colon."""
-    return sentence[:1].lower() + sentence[1:]
 
 
 def judge_session_store(finding: Finding, trial: Trial, environ: Mapping[str, str]) -> None:
@@ -143,7 +136,7 @@ def judge_session_store(finding: Finding, trial: Trial, environ: Mapping[str, st
     if listed.count >= MANY_SESSIONS or trial.seconds >= SLOW_SECONDS:
         finding.warn(
             sentence,
-            "If starts take longer than the adapter waits, raise --startup-timeout; "
+            "Raise --startup-timeout if starts take longer than the adapter waits; "
             "deleting sessions that are not needed makes them shorter.",
         )
     else:

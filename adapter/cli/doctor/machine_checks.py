@@ -67,7 +67,8 @@ def _is_relative_folder(name: str, value: str) -> bool:
 
 def judge_terminal(finding: Finding, environ: Mapping[str, str]) -> None:
     """`terminal`."""
-    stdout = sys.stdout
+    # Not `sys.stdout`, in whose place something may stand while a spinner turns.
+    stdout = sys.__stdout__
     encoding = (getattr(stdout, "encoding", None) or "unknown").lower()
     is_terminal = bool(stdout and stdout.isatty())
     system = f"{platform.system()} {platform.release()} ({platform.machine()})"

@@ -136,16 +136,11 @@ def judge_surfaces(finding: Finding, version: HostVersion, environ: Mapping[str,
     if isinstance(verdict, Verified):
         entry = verdict.entry
         finding.facts |= {"storedOutput": "verified", "evidence": entry.evidence, "note": entry.note}
-        finding.good(f"Stored output: {lower_first(verdict.details)} Evidence: {entry.evidence}")
+        finding.good(f"{verdict.details} Evidence: {entry.evidence}")
     else:
         where = " or ".join(releases_verified_for_reading())
         finding.facts |= {"storedOutput": verdict.reason}
         finding.warn(
-            f"Stored output: not offered. {scrub(verdict.details, environ)}",
-            f"To read stored output use Muse {where}; everything else works without.",
+            f"Stored output is not offered. {scrub(verdict.details, environ)}",
+            f"Use Muse {where} where stored output has to be read; everything else works without.",
         )
-
-
-def lower_first(sentence: str) -> str:
-    """A sentence to stand behind a colon."""
-    return sentence[:1].lower() + sentence[1:]

@@ -28,17 +28,20 @@ def shown(report: Report) -> bytes:
     """The report as it is written to stdout."""
     console = Console(highlight=False)
     console.width = min(console.width, MOST_COLUMNS)
-    with console.capture() as captured:
-        _print(console, report, look_of(console))
-    return captured.get().encode(console.encoding, "replace")
+    return _text(report, console, look_of(console)).encode(console.encoding, "replace")
 
 
 def plain(report: Report, columns: int = PLAIN_COLUMNS) -> str:
     """The report as text without any decoration."""
     console = Console(file=io.StringIO(), width=columns, highlight=False, force_terminal=False, color_system=None)
+    return _text(report, console, PLAIN)
+
+
+def _text(report: Report, console: Console, look: Look) -> str:
     with console.capture() as captured:
-        _print(console, report, PLAIN)
-    return captured.get()
+        _print(console, report, look)
+    # Tables fill their lines with blanks, which a narrower window would break.
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def _print(console: Console, report: Report, look: Look) -> None:
@@ -51,9 +54,7 @@ def _print(console: Console, report: Report, look: Look) -> None:
         parts += [Text(), look.title("What clients are offered"), Text()]
         parts.append(offers_part(report.negotiation, look, console.width))
     ending = Text(conclusion(report), style="bold" if report.ok else "bold red")
-    for line in Group(*parts, Text(), ending).renderables:
-        # Plain text has no blanks at the ends of its lines.
-        console.print(line)
+    console.print(Group(*parts, Text(), ending))
 
 
 def _head(report: Report) -> Text:
