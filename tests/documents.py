@@ -14,6 +14,7 @@ DOCUMENTS: Final = [README, ROOT / "CHANGELOG.md", *DOCS]
 
 _FENCED: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CODE_SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_OUR_COMMAND: Final = re.compile(r"(?:^|(?<=\s)|(?P<quote>[\"']))(?:[^\s\"']*/)?muse-adapter (?P<rest>.*)")
 _HEADING: Final = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -85,5 +86,5 @@ def command_lines(text: str) -> list[str]:
         if line.startswith("$ ")
     ]
     lines += [span.replace("\n", " ") for span in _CODE_SPAN.findall(prose(text))]
-    found = (re.search(r"(?:^|(?<=[\s'\"]))(?:\S*/)?muse-adapter (?![.…])(?P<rest>.*)", line) for line in lines)
-    return [match["rest"].strip() for match in found if match is not None]
+    found = (_OUR_COMMAND.search(line) for line in lines)
+    return [match["rest"].partition(match["quote"] or "\n")[0].strip() for match in found if match is not None]

@@ -7,7 +7,6 @@ None of the editors is run here; what they send is told by their documentation a
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -18,10 +17,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.adapter_process import AdapterProcess, Json
+from tests.documents import blocks, doc
 
 ADAPTER: Final = Path(sys.executable).with_name("muse-adapter")
 ARGS: Final = ["--muse", "simulated"]
-README: Final = Path(__file__).parents[2] / "README.md"
 
 BARE: Final = {"PATH": "/usr/bin:/bin"}
 """What a desktop gives to what it starts; HOME is added."""
@@ -91,15 +90,15 @@ def test_an_editor_gets_an_answer_to_its_first_prompt(tmp_path: Path, name: str)
 
 
 def settings() -> list[Json]:
-    """The agent of each block of settings in README."""
-    found = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", README.read_text("utf-8"), re.DOTALL)]
+    """The agent of each block of settings with agent servers."""
+    found = [json.loads(block) for block in blocks(doc("editors.md"), "json")]
     return [block["agent_servers"]["Muse"] for block in found if isinstance(block, dict) and "agent_servers" in block]
 
 
 @pytest.mark.acp(110)
 @pytest.mark.parametrize("server", settings(), ids=["Zed", "JetBrains"])
-def test_the_settings_in_the_readme_start_it(tmp_path: Path, server: dict[str, Any]) -> None:
-    assert server["command"].endswith("/.venv/bin/muse-adapter")
+def test_the_settings_in_the_documents_start_it(tmp_path: Path, server: dict[str, Any]) -> None:
+    assert server["command"].endswith("/muse-adapter")
     with started(EDITORS["Zed"], [str(ADAPTER), *server["args"], *ARGS], tmp_path) as adapter:
         assert server["env"] == {}
         adapter.initialize()

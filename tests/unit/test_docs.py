@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,61 +19,35 @@ from adapter.acp import errors
 from adapter.bridge import host_errors, outcomes
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.wire.envelope import RpcError
-from tests.write_docs import ERRORS, SIMULATED_HOST, with_host_errors, with_tables
-
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS]
-
-
-def doc(name: str) -> str:
-    return (ROOT / "docs" / name).read_text("utf-8")
-
-
-def rows(text: str) -> list[list[str]]:
-    """The cells of all rows of tables, without their heads."""
-    found: list[list[str]] = []
-    for line in text.splitlines():
-        if line.startswith("|---"):
-            found.pop()
-        elif line.startswith("|"):
-            found.append([cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")])
-    return found
-
-
-def section(text: str, title: str) -> str:
-    return text.split(f"## {title}\n")[1].split("\n## ")[0]
-
-
-# -- all documents
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text("utf-8")):
-        assert target.startswith("https://") or (path.parent / target).exists(), target
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_named_files_exist(path: Path) -> None:
-    named = re.findall(r"(?<![\w/-])(?:adapter|host_probe|tests|docs|fixtures)/[\w/.-]*[\w]", path.read_text("utf-8"))
-    for name in named:
-        assert (ROOT / name).exists(), name
-
+from tests.documents import ROOT, doc, rows, section
+from tests.write_docs import ERRORS, SIMULATED_HOST, simulated_host, with_host_errors, with_tables
 
 # -- dependencies.md
 
 
 def test_every_dependency_has_a_reason_and_no_other_has() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    runtime = project["project"]["dependencies"]
-    development = project["project"]["optional-dependencies"]["dev"] + project["build-system"]["requires"]
+    groups = project["project"]["optional-dependencies"]
+    needed = {
+        "At run time": project["project"]["dependencies"],
+        "For development": groups.pop("dev") + project["build-system"]["requires"],
+        "For packages": groups.pop("dist"),
+        "For the site": groups.pop("docs"),
+    }
     text = doc("dependencies.md")
 
-    assert _first_words(section(text, "At run time")) == {_package(line) for line in runtime}
-    assert _first_words(section(text, "For development")) == {_package(line) for line in development}
-    packaging = project["project"]["optional-dependencies"]["dist"]
-    assert _first_words(section(text, "For packages")) == {_package(line) for line in packaging}
+    assert not groups
+    for title, requirements in needed.items():
+        assert _first_words(section(text, title)) == {_package(line) for line in requirements}
+
+
+@pytest.mark.parametrize("group", ["dev", "dist", "docs"])
+def test_a_lock_has_what_its_group_asks_for(group: str) -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"][group]
+    lines = (ROOT / f"requirements-{group}.lock").read_text("utf-8").splitlines()
+
+    assert {_package(line) for line in asked} <= {line.partition("==")[0] for line in lines}
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
 
 
 def _package(requirement: str) -> str:
@@ -91,7 +64,7 @@ def _first_words(text: str) -> set[str]:
 def test_the_tables_are_those_of_the_code() -> None:
     text = SIMULATED_HOST.read_text("utf-8")
 
-    assert text == with_tables(text), "run `make docs`"
+    assert text == with_tables(text, simulated_host()), "run `make docs`"
 
 
 def test_every_script_has_a_word_in_the_table() -> None:
