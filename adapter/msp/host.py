@@ -81,6 +81,8 @@ class Host:
         """Why it can no longer be used; None while it starts and lives."""
         self.exit_code: int | None = None
         """What the process ended with, negative for a signal; None until it is reaped."""
+        self.last_words = ""
+        """The end of what it wrote to stderr, without secrets; empty until it has ended."""
         self.wedged: dict[str, set[str]] = {}
         """By session, the names of turns that were stopped and did not end: they may hold up what comes next."""
         self._initialize = initialize_params(client_version, capabilities)
@@ -143,7 +145,7 @@ class Host:
             with anyio.CancelScope(shield=True):
                 await process.end(0)
             process.close_pipes()
-            self.exit_code = process.exit_code
+            self.exit_code, self.last_words = process.exit_code, process.stderr_text()
             self._declare_gone(HostClosed("the Muse host was stopped"))
             self._ended.set()
 

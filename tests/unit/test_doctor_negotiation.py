@@ -91,15 +91,15 @@ def test_a_client_that_asks_for_nothing_is_told_what_to_ask_by(tmp_path: Path) -
     asked = {"login.terminal", "elicitation.form", "terminalCards", "compaction", "notices"}
     asked |= {"muse/output", "muse/steering", "steering", "muse/asyncTasks"}
     assert set(told) == asked | NEVER
-    assert told["muse/output"] == 'The client did not ask for it by clientCapabilities._meta["muse/output"] = 1.'
+    assert told["muse/output"] == 'The client did not send clientCapabilities._meta["muse/output"] = 1.'
     for name in asked:
-        assert told[name].startswith("The client did not ask for it by clientCapabilities."), name
+        assert told[name].startswith("The client did not send clientCapabilities."), name
 
 
 @pytest.mark.parametrize("told", [True, 1.0, "1", 2, None, {"version": 1}], ids=str)
 def test_asking_in_another_form_is_not_asking(tmp_path: Path, told: Any) -> None:
     asked = ClientProfile("odd", {"protocolVersion": 1, "clientCapabilities": {"_meta": {"muse/output": told}}})
-    assert "did not ask" in reasons(offer(tmp_path, able(), asked))["muse/output"]
+    assert "did not send" in reasons(offer(tmp_path, able(), asked))["muse/output"]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ _NOT_OURS: Final = _because("This adapter does not offer it.")
 
 
 def _unasked(member: str, instead: str = "") -> Callable[[Case], str]:
-    return _because(f"The client did not ask for it by clientCapabilities.{member}{instead}.")
+    return _because(f"The client did not send clientCapabilities.{member}{instead}.")
 
 
 def _host_lacks(what: str) -> Callable[[Case], str]:

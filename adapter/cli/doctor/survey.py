@@ -158,4 +158,5 @@ class _Survey:
             version_problem=None if doubt is None else scrub(doubt, self._choice.environ),
             handshake=trial.handshake,
             abilities=trial.abilities,
+            last_words=trial.last_words,
         )

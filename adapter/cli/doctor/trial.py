@@ -74,6 +74,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     failure: HostGone | None = None
     abilities: Abilities | None = None
     sessions: SessionCount = SessionCount()
+    last_words: str = ""
+    """The end of what it wrote to stderr, without secrets."""
 
 
 async def try_host(choice: HostChoice, muse: Sequence[str], background: Background, wait: float) -> Trial:
@@ -107,8 +109,14 @@ async def _run(
         frame_cap=choice.frame_cap,
         probes=True,
     )
-    began = time.monotonic()
     background.start(host.run)
+    trial = await _heard(host, limit)
+    return msgspec.structs.replace(trial, last_words=host.last_words)
+
+
+async def _heard(host: Host, limit: float) -> Trial:
+    """What the host says; it has ended afterwards."""
+    began = time.monotonic()
     try:
         handshake = await host.ready()
         seconds = time.monotonic() - began
