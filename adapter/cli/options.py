@@ -18,8 +18,11 @@ COMMANDS: Final[dict[str, str]] = {
     "serve": "speak ACP on stdin and stdout; what an editor starts, and the default",
     "demo": "play a short conversation with the adapter and show what happens",
     "doctor": "say whether it works here, what a client would be offered, and why something is not",
+    "inspect": "show a recording for people: who said what when, in the terminal or as a page for a browser",
     "login": "log in to Muse Code in this terminal",
     "output": "list the stored outputs of a session, or write the bytes of one to a file or a pipe",
+    "record": "run a Muse host or an ACP agent and record what is said, to be looked at, sent along or played",
+    "replay": "play a recording as if it were the host or the agent that was recorded",
     "simulate": "run the simulated Muse host as if it were the muse binary",
 }
 

@@ -11,8 +11,11 @@ import typer
 from adapter.cli.commands.demo import demo
 from adapter.cli.commands.doctor import doctor
 from adapter.cli.commands.global_options import ALL, FOR_MOST, Command, quietly, with_global_options
+from adapter.cli.commands.inspect import inspect
 from adapter.cli.commands.login import login
 from adapter.cli.commands.output import output
+from adapter.cli.commands.record import record
+from adapter.cli.commands.replay import replay
 from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
 from adapter.cli.options import COMMANDS, GlobalOptions
@@ -90,6 +93,9 @@ app.callback(invoke_without_command=True, epilog="Example: muse-adapter --muse s
 _add(serve, example="serve --muse simulated", shown=ALL)
 _add(demo, example="demo", shown=())
 _add(doctor, example="doctor --json")
+_add(inspect, example="inspect DIR --html page.html", shown=())
 _add(login, example="login")
 _add(output, example="output SESSION ITEM -o build.log")
+_add(record, example="record DIR -- muse-adapter", shown=())
+_add_program(replay)
 _add_program(simulate)

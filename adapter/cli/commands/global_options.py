@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Collection, Iterator
 from inspect import Parameter
 from typing import Annotated, Any, Final
@@ -15,6 +16,9 @@ from adapter.cli.stop_signals import EXIT_INTERRUPTED
 
 Command = Callable[..., None]
 
+
+EXIT_BROKEN_PIPE: Final = 141
+"""What a shell says of a program that wrote to a pipe nobody reads."""
 
 ALL: Final = frozenset({*OPTIONS, "version"})
 
@@ -48,16 +52,20 @@ def with_global_options(command: Command, shown: Collection[str]) -> Command:
 
 
 def quietly(command: Command) -> Command:
-    """The command, without a word if it is interrupted."""
+    """The command, without a word if it is interrupted, or if nobody reads what it says any more."""
 
     @functools.wraps(command)
-    def interruptible(*arguments: Any, **values: Any) -> None:
+    def ending_quietly(*arguments: Any, **values: Any) -> None:
         try:
             command(*arguments, **values)
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError:
+            # What Python still holds for stdout has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise typer.Exit(EXIT_BROKEN_PIPE) from None
 
-    return interruptible
+    return ending_quietly
 
 
 def _parameters(shown: Collection[str]) -> Iterator[Parameter]:

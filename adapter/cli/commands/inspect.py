@@ -7,12 +7,13 @@ import typer
 
 
 def inspect(
+    context: typer.Context,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="the folder of the recording")],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="write one page for a browser, instead of showing it")
     ] = None,
     frame: Annotated[
-        int | None, typer.Option("--frame", metavar="N", min=1, help="show only this frame, as it was sent")
+        int | None, typer.Option("--frame", metavar="N", help="show only this frame, as it was sent")
     ] = None,
     method: Annotated[
         str | None, typer.Option("--method", metavar="TEXT", help="only methods that have this in their name")

@@ -21,7 +21,7 @@ def output(
         str | None, typer.Option("--ref", metavar="ID", help="which output of the item (default: its first)")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("-o", metavar="FILE", help="where the bytes go (default: stdout)")
+        Path | None, typer.Option("-o", metavar="FILE", help="where the bytes go (default: -, which is stdout)")
     ] = None,
     offset: Annotated[
         int, typer.Option(metavar="N", show_default=False, help="the first byte to read (default: 0)")
@@ -34,6 +34,7 @@ def output(
     """List the outputs of a session, or read one."""
     from adapter.cli.output import Wanted, main
 
+    file = None if file == Path("-") else file
     if item_id is None and (ref is not None or file is not None or offset or length is not None or resume):
         raise typer.BadParameter("the options of a read need an item", param_hint="ITEM")
     if resume and file is None:

@@ -1,0 +1,1 @@
+"""What `muse-adapter inspect` does: a recording as a ladder for people, in the terminal or as one page."""

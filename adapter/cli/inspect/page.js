@@ -1,0 +1,452 @@
+"use strict";
+// Shows the recording that the page carries. All of it is untrusted: it goes into the page as text, never as markup.
+
+const recording = JSON.parse(document.getElementById("recording").textContent);
+const ROW = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--row"), 10);
+const SPARE = 12; // Rows drawn beyond each edge of what is seen.
+const MOST = 200000; // Characters of a frame that are laid out unasked.
+const KINDS = {
+  handshake: "handshake", session: "session", turn: "turns", text: "texts", item: "items", consent: "asked of the user",
+  read: "stored output", history: "history", other: "other",
+};
+
+const $ = (id) => document.getElementById(id);
+const frames = new Map(recording.frames);
+const rowOfFrame = new Map(recording.rows.flatMap((row, at) => row.numbers.map((number) => [number, at])));
+const haystacks = new Map();
+
+let shown = recording.rows.map((_, at) => at); // Rows that fit the filters.
+let lanes = []; // By shown row: what its lanes show.
+let current = 0; // Among the shown ones.
+let opened = null; // The number of the frame that is open.
+let printing = false;
+
+// Texts.
+
+function element(name, className, ...children) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+// What cannot be seen, or turns the direction of a text, is written out.
+function visible(text) {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (found) => "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
+function clock(ms) {
+  const total = Math.abs(ms);
+  const minutes = Math.floor(total / 60000);
+  const hours = Math.floor(minutes / 60);
+  const seconds = (total % 60000) / 1000;
+  const tail = minutes ? seconds.toFixed(3).padStart(6, "0") : seconds.toFixed(3);
+  const middle = hours ? String(minutes % 60).padStart(2, "0") + ":" : minutes ? minutes + ":" : "";
+  return (ms < 0 ? "-" : "") + (hours ? hours + ":" : "") + middle + tail;
+}
+
+function lasted(ms) {
+  if (ms < 1000) return ms + " ms";
+  return ms < 60000 ? (ms / 1000).toFixed(1) + " s" : Math.floor(ms / 60000) + " min " + Math.floor((ms % 60000) / 1000) + " s";
+}
+
+function side(row) {
+  return row.direction === "unknown" ? "unknown" : recording.sides[row.direction];
+}
+
+// The head.
+
+function fillHead() {
+  const gist = Object.fromEntries(recording.facts);
+  $("gist").textContent = [gist.protocol, gist[recording.sides.server], gist.holds].filter(Boolean).join(" \u00b7 ");
+  for (const [label, text] of recording.facts) {
+    $("facts").append(element("dt", "", label), element("dd", "", visible(text)));
+  }
+  for (const note of recording.notes) $("notes").append(element("li", "", visible(note)));
+  if (recording.notes.length) $("about").open = true;
+  for (const summary of recording.summaries) {
+    const head = element("tr", "", ...["line", ...summary.columns].map((name) => element("th", "", name)));
+    const table = element("table", "", head);
+    for (const [line, cells] of summary.rows) {
+      const link = element("a", "", String(line));
+      link.href = "#f" + line;
+      table.append(element("tr", "", element("td", "", link), ...cells.map((cell) => element("td", "", visible(cell)))));
+    }
+    $("summaries").append(element("h2", "", summary.title), table);
+  }
+  $("client").textContent = recording.sides.client;
+  $("server").textContent = recording.sides.server;
+  const root = document.documentElement.style;
+  const last = recording.rows.at(-1);
+  root.setProperty("--numbers", Math.max(4, String(last.numbers.at(-1)).length + 1) + "ch");
+  if (recording.rows.some((row) => row.at_ms !== null)) root.setProperty("--times", "9ch");
+}
+
+// Filters.
+
+function fillFilters() {
+  const used = new Set(recording.rows.map((row) => row.kind));
+  options("direction", [["", "both sides"], ["client", recording.sides.client], ["server", recording.sides.server]]);
+  options("kind", [["", "all kinds"], ...Object.entries(KINDS).filter(([kind]) => used.has(kind))]);
+  options("session", [["", "all sessions"],
+    ...recording.sessions.map((one) => [one.number, `session ${one.number}: ${visible(one.name)}`])]);
+  fillTurns();
+  for (const id of ["direction", "kind", "turn", "failed"]) $(id).addEventListener("change", apply);
+  $("session").addEventListener("change", () => { fillTurns(); apply(); });
+  let waiting = 0;
+  $("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(apply, 80); });
+  $("clear").addEventListener("click", clear);
+}
+
+function fillTurns() {
+  const session = $("session").value;
+  const turns = recording.turns.filter((turn) => !session || String(turn.session) === session);
+  options("turn", [["", "all turns"], ...turns.map((one) => [one.number, `turn ${one.number} ${visible(one.prompt)}`])]);
+}
+
+function options(id, pairs) {
+  const made = pairs.map(([value, label]) => {
+    const option = element("option", "", label);
+    option.value = value;
+    return option;
+  });
+  $(id).replaceChildren(...made);
+}
+
+function clear() {
+  for (const id of ["search", "direction", "kind", "session"]) $(id).value = "";
+  $("failed").checked = false;
+  fillTurns();
+  apply();
+}
+
+// What is searched of a row: its words, its frames as they were sent, and with the escapes of JSON undone.
+function haystack(at) {
+  if (!haystacks.has(at)) {
+    const row = recording.rows[at];
+    const texts = [row.method, row.words];
+    for (const number of row.numbers) {
+      const raw = frames.get(number);
+      texts.push(raw);
+      if (raw.includes("\\")) texts.push(unescaped(raw));
+    }
+    haystacks.set(at, texts.join("\n").toLowerCase());
+  }
+  return haystacks.get(at);
+}
+
+function unescaped(raw) {
+  const texts = [];
+  try {
+    JSON.parse(raw, (key, value) => { if (typeof value === "string") texts.push(value); return value; });
+  } catch { /* It is no JSON, and has been searched as it is. */ }
+  return texts.join("\n");
+}
+
+function apply() {
+  const kept = shown[current];
+  const [direction, kind, session, turn] = ["direction", "kind", "session", "turn"].map((id) => $(id).value);
+  const failed = $("failed").checked;
+  const sought = $("search").value.toLowerCase();
+  shown = [];
+  recording.rows.forEach((row, at) => {
+    if (direction && row.direction !== direction) return;
+    if (kind && row.kind !== kind) return;
+    if (session && String(row.session) !== session) return;
+    if (turn && String(row.turn) !== turn) return;
+    if (failed && !row.failed) return;
+    if (sought && !haystack(at).includes(sought)) return;
+    shown.push(at);
+  });
+  current = Math.max(0, shown.indexOf(kept));
+  layOut();
+  reveal();
+  if (opened !== null) open(opened);
+}
+
+// Lanes of turns: one for each turn that is running, used anew when it is over.
+
+function layLanes() {
+  const ends = new Map(recording.turns.map((turn) => [turn.number, turn.last]));
+  const spans = new Map();
+  shown.forEach((at, place) => {
+    const row = recording.rows[at];
+    if (row.turn === null || row.numbers[0] > ends.get(row.turn)) return;
+    spans.set(row.turn, [spans.get(row.turn)?.[0] ?? place, place]);
+  });
+  const until = [];
+  lanes = shown.map(() => []);
+  for (const [turn, [first, last]] of [...spans].sort((a, b) => a[1][0] - b[1][0])) {
+    const free = until.findIndex((end) => end < first);
+    const lane = free < 0 ? until.length : free;
+    until[lane] = last;
+    for (let place = first; place <= last; place++) lanes[place][lane] = [turn, place === first, place === last];
+  }
+  document.documentElement.style.setProperty("--lanes", until.length ? until.length * 9 + "px" : "0px");
+  return until.length;
+}
+
+function laneElements(place, count) {
+  const row = recording.rows[shown[place]];
+  return Array.from({ length: count }, (_, lane) => {
+    const span = lanes[place][lane];
+    if (!span) return element("span", "lane");
+    const [turn, first, last] = span;
+    const names = ["lane on", row.turn === turn && "of", first && !last && "begin", last && !first && "end"];
+    const made = element("span", names.filter(Boolean).join(" "));
+    made.style.setProperty("--turn", `hsl(${(turn * 67 + 190) % 360} 60% 50%)`);
+    if (row.turn === turn) made.title = "turn " + turn;
+    return made;
+  });
+}
+
+// Rows. Only those that can be seen are in the page, so that long recordings stay fast.
+
+let laneCount = 0;
+
+function layOut() {
+  laneCount = layLanes();
+  $("rows").style.height = shown.length * ROW + "px";
+  const all = recording.rows.length;
+  $("count").textContent = shown.length === all ? `${all.toLocaleString("en")} rows` : `${shown.length.toLocaleString("en")} of ${all.toLocaleString("en")} rows`;
+  draw();
+}
+
+function draw() {
+  const scroll = $("scroll");
+  const first = printing ? 0 : Math.max(0, Math.floor(scroll.scrollTop / ROW) - SPARE);
+  const last = printing ? shown.length : Math.min(shown.length, Math.ceil((scroll.scrollTop + scroll.clientHeight) / ROW) + SPARE);
+  const made = [];
+  for (let place = first; place < last; place++) made.push(rowElement(place));
+  if (!shown.length) {
+    const empty = element("div", "", "Nothing fits.");
+    empty.id = "empty";
+    made.push(empty);
+  }
+  $("rows").replaceChildren(...made);
+  if (shown.length) scroll.setAttribute("aria-activedescendant", "r" + current);
+  else scroll.removeAttribute("aria-activedescendant");
+}
+
+function rowElement(place) {
+  const row = recording.rows[shown[place]];
+  const said = element("span", "said", element("span", "method", visible(row.method)), " ", element("span", "words", visible(row.words)));
+  if (row.elapsed_ms !== null) said.append(" ", element("span", "aside", lasted(row.elapsed_ms)));
+  if (row.shape === "request" && row.partner === null) said.append(" ", element("span", "aside", "never answered"));
+  const made = element("div", ["row", row.direction, row.shape, row.failed && "failed", place === current && "current"].filter(Boolean).join(" "),
+    element("span", "number", String(row.numbers[0])),
+    element("span", "at", row.at_ms === null ? "" : clock(row.at_ms)),
+    element("span", "lanes", ...laneElements(place, laneCount)),
+    element("span", "arrow"),
+    said);
+  made.id = "r" + place;
+  made.title = visible(`${side(row)}: ${row.method} ${row.words}`);
+  made.setAttribute("role", "option");
+  made.setAttribute("aria-selected", String(place === current));
+  made.setAttribute("aria-setsize", String(shown.length));
+  made.setAttribute("aria-posinset", String(place + 1));
+  if (!printing) made.style.top = place * ROW + "px";
+  made.addEventListener("click", () => { current = place; go(row.numbers[0]); draw(); });
+  return made;
+}
+
+function reveal() {
+  const scroll = $("scroll");
+  const top = current * ROW;
+  if (top < scroll.scrollTop) scroll.scrollTop = top;
+  else if (top + ROW > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = top + ROW - scroll.clientHeight;
+  draw();
+}
+
+function move(to) {
+  if (!shown.length) return;
+  current = Math.min(Math.max(to, 0), shown.length - 1);
+  reveal();
+  if (opened !== null) go(recording.rows[shown[current]].numbers[0]);
+}
+
+// One frame.
+
+function go(number) {
+  if (location.hash === "#f" + number) open(number);
+  else location.hash = "#f" + number;
+}
+
+function follow() {
+  const found = /^#f(\d+)$/.exec(location.hash);
+  if (found && rowOfFrame.has(Number(found[1]))) open(Number(found[1]));
+  else close();
+}
+
+function link(number, label) {
+  const made = element("a", "", label);
+  made.href = "#f" + number;
+  return made;
+}
+
+function open(number) {
+  opened = number;
+  const at = rowOfFrame.get(number);
+  const row = recording.rows[at];
+  const place = shown.indexOf(at);
+  if (place >= 0) current = place;
+  const raw = frames.get(number);
+  const closer = element("button", "close", "Close");
+  closer.type = "button";
+  closer.addEventListener("click", leave);
+  const about = [
+    `${row.shape} of the ${side(row)}`,
+    row.at_ms === null ? "" : "at " + clock(row.at_ms),
+    row.elapsed_ms === null ? "" : lasted(row.elapsed_ms) + " after its request",
+    row.session === null ? "" : "session " + row.session,
+    row.turn === null ? "" : "turn " + row.turn,
+    new TextEncoder().encode(raw).length.toLocaleString("en") + " bytes",
+    place < 0 ? "hidden by the filters" : "",
+  ];
+  const ways = element("nav", "", link(number, "link to this frame"));
+  if (row.partner !== null) ways.append(link(row.partner, row.shape === "request" ? `answer: frame ${row.partner}` : `request: frame ${row.partner}`));
+  const piece = row.numbers.indexOf(number);
+  if (row.numbers.length > 1) {
+    ways.append(element("span", "", `piece ${piece + 1} of ${row.numbers.length}`));
+    if (piece > 0) ways.append(link(row.numbers[piece - 1], "previous piece"));
+    if (piece < row.numbers.length - 1) ways.append(link(row.numbers[piece + 1], "next piece"));
+  }
+  const top = element("div", "top", closer, element("h2", "", visible(`Frame ${number} ${row.method}`)),
+    element("p", "", visible(row.words)), element("p", "", about.filter(Boolean).join(" \u00b7 ")), ways);
+  const text = element("pre", "");
+  text.tabIndex = 0;
+  fillFrame(text, ways, raw, MOST);
+  $("detail").replaceChildren(top, text);
+  $("detail").hidden = false;
+  reveal();
+}
+
+function leave() {
+  history.pushState(null, "", location.pathname + location.search);
+  close();
+}
+
+function close() {
+  opened = null;
+  $("detail").hidden = true;
+  $("detail").replaceChildren();
+  draw();
+}
+
+function fillFrame(text, ways, raw, most) {
+  const part = raw.slice(0, most);
+  let isJson = true;
+  try { JSON.parse(raw); } catch { isJson = false; }
+  const tokens = isJson ? pretty(part) : [["", part]];
+  text.replaceChildren(...tokens.map(([name, token]) => marked(name, visible(token))));
+  if (part.length === raw.length) return;
+  const more = element("button", "", `show all ${raw.length.toLocaleString("en")} characters`);
+  more.type = "button";
+  more.addEventListener("click", () => { more.remove(); fillFrame(text, ways, raw, raw.length); });
+  ways.append(more);
+}
+
+// The text with what is searched for marked in it.
+function marked(name, text) {
+  const made = element("span", name);
+  const sought = visible($("search").value).toLowerCase();
+  const low = text.toLowerCase();
+  let at = 0;
+  // Some letters change their length with their case; places would be wrong then.
+  if (sought && low.length === text.length) {
+    for (let found = low.indexOf(sought); found >= 0; found = low.indexOf(sought, at)) {
+      made.append(text.slice(at, found), element("mark", "", text.slice(found, found + sought.length)));
+      at = found + sought.length;
+    }
+  }
+  made.append(text.slice(at));
+  return made;
+}
+
+// JSON laid out, each token as it was written: numbers and escapes are not changed by being read.
+function pretty(raw) {
+  const tokens = [];
+  let depth = 0;
+  let at = 0;
+  const line = () => "\n" + "  ".repeat(depth);
+  while (at < raw.length) {
+    const letter = raw[at];
+    if (letter === '"') {
+      let end = at + 1;
+      while (end < raw.length && raw[end] !== '"') end += raw[end] === "\\" ? 2 : 1;
+      const token = raw.slice(at, end + 1);
+      at = end + 1;
+      tokens.push([/^\s*:/.test(raw.slice(at, at + 20)) ? "key" : "text", token]);
+    } else if (letter === "{" || letter === "[") {
+      const close = /^\s*[}\]]/.exec(raw.slice(at + 1, at + 20));
+      if (close) {
+        tokens.push(["", letter + close[0].trim()]);
+        at += 1 + close[0].length;
+      } else {
+        depth += 1;
+        tokens.push(["", letter + line()]);
+        at += 1;
+      }
+    } else if (letter === "}" || letter === "]") {
+      depth -= 1;
+      tokens.push(["", line() + letter]);
+      at += 1;
+    } else if (letter === "," || letter === ":") {
+      tokens.push(["", letter === "," ? "," + line() : ": "]);
+      at += 1;
+    } else if (/\s/.test(letter)) {
+      at += 1;
+    } else {
+      const token = /^[^\s{}[\],:"]+/.exec(raw.slice(at, at + 400))[0];
+      tokens.push(["value", token]);
+      at += token.length;
+    }
+  }
+  return tokens;
+}
+
+// Keys, scrolling, printing.
+
+const KEYS = {
+  ArrowDown: () => move(current + 1), j: () => move(current + 1),
+  ArrowUp: () => move(current - 1), k: () => move(current - 1),
+  PageDown: () => move(current + Math.floor($("scroll").clientHeight / ROW)),
+  PageUp: () => move(current - Math.floor($("scroll").clientHeight / ROW)),
+  Home: () => move(0), End: () => move(shown.length - 1),
+  Enter: () => { if (shown.length) go(recording.rows[shown[current]].numbers[0]); },
+};
+
+$("scroll").addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && opened !== null) {
+    leave();
+    $("scroll").focus();
+  } else if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+    event.preventDefault();
+    $("search").focus();
+  } else if (event.key === "Enter" && event.target === $("search")) {
+    apply();
+    $("scroll").focus();
+  }
+});
+
+let drawing = 0;
+$("scroll").addEventListener("scroll", () => {
+  cancelAnimationFrame(drawing);
+  drawing = requestAnimationFrame(draw);
+});
+addEventListener("resize", draw);
+addEventListener("hashchange", follow);
+addEventListener("beforeprint", () => { printing = true; $("about").open = true; draw(); });
+addEventListener("afterprint", () => { printing = false; draw(); });
+
+fillHead();
+fillFilters();
+layOut();
+follow();
