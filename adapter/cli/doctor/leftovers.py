@@ -18,8 +18,9 @@ import msgspec
 from adapter.cli.doctor.finding import Finding
 from adapter.msp.process_mark import PROC, VARIABLE, Mark, began_at, ticks_a_second, ticks_now
 
-START_SECONDS: Final = 2.0
-"""How long after its mark was made a host has begun at the latest: between the two lies only a fork."""
+START_SECONDS: Final = 5.0
+"""How long after its mark was made a host has begun at the latest: between the two lies only a fork, and a machine may
+be busy. The tools of a host begin later, with its first turn."""
 
 MAX_TOLD: Final = 20
 
