@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+from anyio.abc import TaskStatus
 
 from adapter.cli.demo_client import STEP_SECONDS, Unexpected
 from adapter.cli.demo_conversation import Conversation
 from adapter.cli.demo_screen import Screen
-from adapter.cli.stop_signals import INTERRUPTS
+from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS, raise_when_interrupted
 from adapter.msp.process import HostCommand, HostProcess
 
 ADAPTER: Final = (sys.executable, "-P", "-m", "adapter.cli.entry", "--muse", "simulated:1.2.1")
@@ -34,7 +35,6 @@ EXIT_SECONDS: Final = 12.0
 
 EXIT_OK: Final = 0
 EXIT_UNEXPECTED: Final = 1
-EXIT_INTERRUPTED: Final = 130
 
 
 class Failed(Exception):
@@ -48,6 +48,7 @@ class Failed(Exception):
 def main(step_seconds: float = STEP_SECONDS) -> int:
     """Play the demo; the exit code tells whether all was as it should be."""
     screen = Screen()
+    raise_when_interrupted()
     with tempfile.TemporaryDirectory(prefix="muse-adapter-demo-", ignore_cleanup_errors=True) as scratch:
         return anyio.run(_demo, screen, Path(scratch).resolve(), step_seconds)
 
@@ -61,7 +62,7 @@ async def _demo(screen: Screen, scratch: Path, step_seconds: float) -> int:
     failed: Failed | None = None
     async with anyio.create_task_group() as tasks:
         with anyio.move_on_after(DEMO_SECONDS) as conversation:
-            tasks.start_soon(_stop_on_signal, conversation)
+            await tasks.start(_stop_on_signal, conversation)
             try:
                 await _both_halves(screen, scratch, step_seconds)
             except Failed as failure:
@@ -134,8 +135,9 @@ def _tell(screen: Screen, failed: Failed) -> int:
     return EXIT_UNEXPECTED
 
 
-async def _stop_on_signal(conversation: anyio.CancelScope) -> None:
+async def _stop_on_signal(conversation: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
     """Ctrl-C and its like end the conversation, not the tidying up."""
     with anyio.open_signal_receiver(*INTERRUPTS) as signals:
+        task_status.started()
         async for _ in signals:
             conversation.cancel()

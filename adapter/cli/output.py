@@ -7,15 +7,16 @@ lease taken, nothing changed. Every piece is checked on its own, so an output th
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Final
 
 import anyio
 import msgspec
 import typer
+from anyio.abc import TaskStatus
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.text import Text
 
 from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse, version_cache
@@ -29,7 +30,7 @@ from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
 from adapter.cli.output_list import rows, show
 from adapter.cli.output_pieces import Checksum, Pieces
 from adapter.cli.output_target import Target
-from adapter.cli.stop_signals import INTERRUPTS
+from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
 from adapter.msp.host import HostStartError
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
@@ -37,14 +38,25 @@ from adapter.wire.envelope import RpcError
 log = logging.getLogger("adapter.output")
 
 EXIT_OK: Final = 0
-EXIT_REFUSED: Final = 1
-"""A check failed, or the bytes could not be written."""
+EXIT_FAILED: Final = 1
 EXIT_NO_HOST: Final = 3
-EXIT_INTERRUPTED: Final = 130
-EXIT_BROKEN_PIPE: Final = 141
-"""What a shell says of a program that wrote to a pipe nobody reads."""
+EXIT_NOT_THERE: Final = 4
+EXIT_NOT_VERIFIED: Final = 5
+EXIT_NOT_WRITTEN: Final = 6
 
-_NO_HOST: Final = frozenset({"museNotFound", "hostStartFailed", "hostStartTimeout"})
+EXITS: Final = {
+    "museNotFound": EXIT_NO_HOST,
+    "hostStartFailed": EXIT_NO_HOST,
+    "hostStartTimeout": EXIT_NO_HOST,
+    "sessionNotStored": EXIT_NOT_THERE,
+    "outputNotFound": EXIT_NOT_THERE,
+    "outputUnavailable": EXIT_NOT_THERE,
+    "outputNotAdvertised": EXIT_NOT_VERIFIED,
+    "hostVersionUnverified": EXIT_NOT_VERIFIED,
+    "notWritten": EXIT_NOT_WRITTEN,
+}
+"""The exit codes of reasons, so that a script that reads many outputs can go on, stop, or try again; `EXIT_FAILED` for
+all others."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -69,15 +81,16 @@ class Failed(Exception):
 
 
 def main(wanted: Wanted, choice: HostChoice) -> int:
-    """Do it; the exit code tells how it went, a line on stderr why it did not."""
+    """Do it; the exit code tells how it went, a line on stderr why it did not.
+
+    Raises:
+        BrokenPipeError: nobody reads stdout any more.
+    """
     try:
         return anyio.run(_run, wanted, choice)
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # What Python still holds for stdout has no reader either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return EXIT_BROKEN_PIPE
+        # Not a fault of anybody: what reads the pipe has seen enough.
+        raise
     except RpcError as error:
         failed = _failed(error)
     except OSError as error:
@@ -85,7 +98,7 @@ def main(wanted: Wanted, choice: HostChoice) -> int:
     except Failed as error:
         failed = error
     _note(str(failed))
-    return EXIT_NO_HOST if failed.reason in _NO_HOST else EXIT_REFUSED
+    return EXITS.get(failed.reason, EXIT_FAILED)
 
 
 def _note(sentence: str) -> None:
@@ -96,8 +109,18 @@ def _failed(error: RpcError) -> Failed:
     """The error of a read, with what else a script or a person can use of it."""
     data = dict(error.data or {})
     reason, details = str(data.pop("reason", "internal")), str(data.pop("details", error.message))
-    more = ", ".join(f"{name} {msgspec.json.encode(value).decode()}" for name, value in data.items())
+    more = ", ".join(f"{name} {_spelled(value)}" for name, value in data.items() if not _is_said(value, details))
     return Failed(reason, f"{details} ({more})" if more else details)
+
+
+def _is_said(value: object, details: str) -> bool:
+    """Whether the sentence says it already, or there is nothing to say."""
+    return value is None or (isinstance(value, str) and value in details)
+
+
+def _spelled(value: object) -> str:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return msgspec.json.encode(whole).decode()
 
 
 async def _run(wanted: Wanted, choice: HostChoice) -> int:
@@ -105,7 +128,7 @@ async def _run(wanted: Wanted, choice: HostChoice) -> int:
     async with anyio.create_task_group() as tasks:
         read_host = ReadHost(choice, __version__, Background(tasks, log), choice.read_host_idle)
         with anyio.CancelScope() as work:
-            tasks.start_soon(_stop_on_signal, work)
+            await tasks.start(_stop_on_signal, work)
             try:
                 await _require_offered(choice)
                 await _Reading(wanted, read_host, choice.startup_timeout).run()
@@ -118,9 +141,10 @@ async def _run(wanted: Wanted, choice: HostChoice) -> int:
     return EXIT_INTERRUPTED if work.cancelled_caught else EXIT_OK
 
 
-async def _stop_on_signal(work: anyio.CancelScope) -> None:
+async def _stop_on_signal(work: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
     """Ctrl-C and its like end the reading, not the tidying up."""
     with anyio.open_signal_receiver(*INTERRUPTS) as signals:
+        task_status.started()
         async for _ in signals:
             work.cancel()
 
@@ -146,6 +170,13 @@ def _progress(target: Target) -> Progress:
     columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
     shown = console.is_terminal and not target.is_terminal
     return Progress(TextColumn("{task.description}"), *columns, console=console, disable=not shown, transient=True)
+
+
+def _advice(target: Target) -> str:
+    """What to do about bytes that are not the right ones."""
+    if target.kept:
+        return f"{target.path} began with bytes of something else; read all of it again, without --resume"
+    return "the bytes that came are not those that the host took the digest of; read them again"
 
 
 class _Reading:
@@ -195,10 +226,12 @@ class _Reading:
             finally:
                 target.close()
         if not checksum.holds():
-            raise Failed("digestMismatch", "the bytes are not those that the host took the digest of")
+            raise Failed("digestMismatch", _advice(target))
         if not progress.disable:
             checked = ", their digest is right" if checksum.known else ""
-            progress.console.print(f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}", highlight=False)
+            done = f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}"
+            # In one piece, whatever the terminal makes of it: a path that is broken cannot be copied.
+            progress.console.print(Text(done), soft_wrap=True)
 
     async def _reference(self, item_id: str) -> OutputRef:
         """The output to read, of the session as it is stored: checks 7 to 9."""

@@ -79,7 +79,8 @@ class Target:
         if self.path is None:
             self._writer = FdWriter(os.dup(STDOUT))
             return
-        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        # Not to wait for a reader of a named pipe: a wait here could not be interrupted.
+        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
         fd = os.open(self.path, flags if self.kept else flags | os.O_TRUNC, 0o666)
         if self.kept:
             os.ftruncate(fd, self.kept)

@@ -125,7 +125,7 @@ def test_an_output_is_named_by_its_id(store: Store) -> None:
     other = store.read(store.text, "--ref", store.table[1][2])
 
     assert named == Done(0, TEXT, "")
-    assert (other.code, other.stdout, reason(other)) == (1, b"", "outputNotFound")
+    assert (other.code, other.stdout, reason(other)) == (4, b"", "outputNotFound")
 
 
 def test_the_patch_of_an_edit_is_read_like_any_output(store: Store) -> None:
@@ -217,18 +217,18 @@ def test_a_file_that_is_longer_is_left_alone(store: Store, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("session", "item", "options", "said"),
+    ("session", "item", "options", "code", "said"),
     [
-        ("no-such-session", "text", [], "sessionNotStored"),
-        (None, "no-such-item", [], "outputNotFound"),
-        (None, "text", ["--ref", "muse-output://x"], "outputNotFound"),
-        (None, "missing", [], "outputUnavailable"),
-        (None, "text", ["--offset", "20001"], "offsetOutOfRange"),
-        (None, "text", ["--offset", "13"], "offsetInsideCharacter"),
+        ("no-such-session", "text", [], 4, "sessionNotStored"),
+        (None, "no-such-item", [], 4, "outputNotFound"),
+        (None, "text", ["--ref", "muse-output://x"], 4, "outputNotFound"),
+        (None, "missing", [], 4, "outputUnavailable"),
+        (None, "text", ["--offset", "20001"], 1, "offsetOutOfRange"),
+        (None, "text", ["--offset", "13"], 1, "offsetInsideCharacter"),
     ],
 )
 def test_a_check_that_fails_is_named_and_leaves_the_file_alone(
-    store: Store, tmp_path: Path, session: str | None, item: str, options: list[str], said: str
+    store: Store, tmp_path: Path, session: str | None, item: str, options: list[str], code: int, said: str
 ) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
@@ -236,21 +236,21 @@ def test_a_check_that_fails_is_named_and_leaves_the_file_alone(
     item_id = getattr(store, item, item)
     done = store.run("output", session or store.session_id, item_id, "-o", str(file), *options)
 
-    assert (done.code, reason(done)) == (1, said)
+    assert (done.code, reason(done)) == (code, said)
     assert file.read_bytes() == b"before"
 
 
 def test_a_list_of_a_session_that_is_not_stored_is_refused(store: Store) -> None:
     done = store.run("output", "no-such-session")
 
-    assert (done.code, done.stdout, reason(done)) == (1, b"", "sessionNotStored")
+    assert (done.code, done.stdout, reason(done)) == (4, b"", "sessionNotStored")
 
 
 @pytest.mark.parametrize(("version", "build"), [("1.1.1", "1.1.1-R2514.1"), ("1.3.0", "1.3.0-R3401.1")])
 def test_a_version_that_is_not_verified_is_refused_and_named(store: Store, version: str, build: str) -> None:
     done = store.run("output", store.session_id, store.text, muse=f"simulated:{version}")
 
-    assert (done.code, done.stdout, reason(done)) == (1, b"", "outputNotAdvertised")
+    assert (done.code, done.stdout, reason(done)) == (5, b"", "outputNotAdvertised")
     assert build in done.stderr
 
 
@@ -263,5 +263,5 @@ def test_without_muse_there_is_no_host(store: Store, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_named(store: Store, tmp_path: Path) -> None:
     done = store.read(store.text, "-o", str(tmp_path))
 
-    assert (done.code, reason(done)) == (1, "notWritten")
+    assert (done.code, reason(done)) == (6, "notWritten")
     assert str(tmp_path) in done.stderr

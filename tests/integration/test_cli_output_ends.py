@@ -61,20 +61,22 @@ def test_every_piece_is_checked_and_nothing_else_is_asked(store: Store, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "code", "said"),
     [
-        ({"version": "1.2.10"}, "hostVersionUnverified"),
-        ({"page": {"byteLen": 7}}, "inconsistentPage"),
-        ({"pages": [[revised(outputRef=reference(size=300_001))]]}, "inconsistentPage"),
-        ({"pages": [[revised(outputRef=reference(digest="sha256:" + "0" * 64))]]}, "digestMismatch"),
-        ({"refusals": {"item/readOutput": {"code": -32603, "message": "no", "data": {"kind": "odd"}}}}, "hostError"),
-        ({"deaths": ["item/readOutput"]}, "hostDied"),
+        ({"version": "1.2.10"}, 5, "hostVersionUnverified"),
+        ({"page": {"byteLen": 7}}, 1, "inconsistentPage"),
+        ({"pages": [[revised(outputRef=reference(size=300_001))]]}, 1, "inconsistentPage"),
+        ({"pages": [[revised(outputRef=reference(digest="sha256:" + "0" * 64))]]}, 1, "digestMismatch"),
+        ({"refusals": {"item/readOutput": {"code": -32603, "message": "no", "data": {"kind": "odd"}}}}, 1, "hostError"),
+        ({"deaths": ["item/readOutput"]}, 1, "hostDied"),
     ],
 )
-def test_a_host_that_fails_is_told_by_its_reason(store: Store, tmp_path: Path, settings: Json, said: str) -> None:
+def test_a_host_that_fails_is_told_by_its_reason(
+    store: Store, tmp_path: Path, settings: Json, code: int, said: str
+) -> None:
     done, placed = scripted(store, tmp_path / "muse", **settings)
 
-    assert (done.code, reason(done)) == (1, said)
+    assert (done.code, reason(done)) == (code, said)
     assert_gone(placed.pids("serve"))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from adapter.cli import demo
 from adapter.cli.demo_client import STEP_SECONDS
+from adapter.cli.stop_signals import EXIT_INTERRUPTED
 from tests.write_docs import DEMO as DOCUMENT
 from tests.write_docs import DEMO_SECONDS, README, as_always, demo_in, some_of
 
@@ -148,7 +149,7 @@ def test_interrupting_the_demo_leaves_nothing(place: Place, signum: signal.Signa
                 assert process.poll() is None
             process.send_signal(signum)
             rest = process.stdout.read()
-            assert process.wait(DEMO_SECONDS) == demo.EXIT_INTERRUPTED
+            assert process.wait(DEMO_SECONDS) == EXIT_INTERRUPTED
         finally:
             process.kill()
     assert rest.endswith("interrupted\n")

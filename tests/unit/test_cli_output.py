@@ -13,9 +13,11 @@ import pytest
 
 from adapter.bridge.stored_output.contract import HISTORY_PAGE_EVENTS, HISTORY_PAGES, MAX_LENGTH
 from adapter.cli import output
+from adapter.cli.commands.global_options import EXIT_BROKEN_PIPE
 from adapter.cli.options import OPTIONS, flag
 from adapter.cli.output_list import COLUMNS, rows
 from adapter.cli.output_pieces import Checksum, Pieces, page_bytes, unfinished_character
+from adapter.cli.stop_signals import EXIT_INTERRUPTED
 from tests.unit.test_cli_options import muse_adapter
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "output.md").read_text("utf-8")
@@ -167,9 +169,9 @@ def first_cells(title: str) -> list[str]:
 def test_the_options_in_the_document_are_the_real_ones() -> None:
     shown = muse_adapter("output", "--help").stdout
 
-    listed = {cell.split()[0] for cell in first_cells("The bytes")}
+    listed = {cell.split()[0].strip("`,") for cell in first_cells("The bytes")}
     own = set(re.findall(r"^  (--?[a-z-]+)", shown, re.MULTILINE)) - {flag(name) for name in OPTIONS}
-    assert listed - {"--help"} == own - {"-h"}
+    assert listed == own
 
 
 def test_the_columns_in_the_document_are_the_real_ones() -> None:
@@ -177,11 +179,16 @@ def test_the_columns_in_the_document_are_the_real_ones() -> None:
 
 
 def test_the_exit_codes_and_words_in_the_document_are_the_real_ones() -> None:
-    codes = {value for name, value in vars(output).items() if name.startswith("EXIT_")}
     listed = first_cells("When it fails")
     words = set(re.findall(r'Failed\(\s*"(\w+)"', inspect.getsource(output)))
 
-    assert {int(word) for word in listed if word.isdigit()} == codes | {2}
+    codes = {0, output.EXIT_FAILED, 2, *output.EXITS.values(), EXIT_INTERRUPTED, EXIT_BROKEN_PIPE}
+    assert {int(word) for word in listed if word.isdigit()} == codes
+    told = {
+        int(code): set(re.findall(r"`(\w+)`", what)) for code, what in re.findall(r"^\| (\d) \| (.*)", DOCUMENT, re.M)
+    }
+    for code in set(output.EXITS.values()):
+        assert told[code] == {reason for reason, exit_code in output.EXITS.items() if exit_code == code}
     assert {word for word in listed if not word.isdigit()} == words - {"outputNotAdvertised"}
 
 
