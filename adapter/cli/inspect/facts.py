@@ -58,16 +58,15 @@ def facts(recording: Recording, ladder: Ladder) -> list[tuple[str, str]]:
 
 
 def _counts(ladder: Ladder) -> str:
-    approvals = words.counted(len(ladder.asked), "question to the user", "questions to the user")
-    return words.listed(
-        [
-            words.counted(len(ladder.sessions), "session"),
-            words.counted(len(ladder.turns), "turn"),
-            approvals,
-            words.counted(len(ladder.reads), "read"),
-            words.counted(len(ladder.totals.failed), "failure"),
-        ]
+    counts = (
+        (len(ladder.sessions), "session", ""),
+        (len(ladder.turns), "turn", ""),
+        (len(ladder.asked), "question to the user", "questions to the user"),
+        (len(ladder.reads), "read", ""),
+        (len(ladder.totals.unanswered), "request without an answer", "requests without an answer"),
+        (len(ladder.totals.failed), "failure", ""),
     )
+    return words.listed(words.counted(count, noun, plural) for count, noun, plural in counts if count)
 
 
 def _told(recording: Recording, direction: str, member: str) -> str:

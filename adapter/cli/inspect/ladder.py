@@ -174,7 +174,11 @@ def _completed(said: Said, answer: tuple[int, Said] | None) -> Said:
 
 
 def _unreadable(line: Line) -> Said:
-    return Said(f"no frame: {words.quoted(line.raw)}", "other", failed=True)
+    if line.length is None:
+        return Said(f"no frame: {words.quoted(line.raw)}", "other", failed=True)
+    return Said(
+        f"{words.size(line.length)}, of which the beginning was kept: {words.quoted(line.raw)}", "other", failed=True
+    )
 
 
 def _entries(rows: list[tuple[Frame, Said]], story: Story, answers: dict[int, int]) -> list[Entry]:
@@ -226,7 +230,7 @@ def _totals(recording: Recording, entries: tuple[Entry, ...], times: dict[int, i
     for line in recording.script.lines:
         if line.number not in recording.damaged:
             frames[line.direction] += 1
-            sizes[line.direction] += len(line.raw.encode("utf-8", "replace"))
+            sizes[line.direction] += len(line.written()) if line.length is None else line.length
     answers = [entry for entry in entries if entry.elapsed_ms is not None]
     return Totals(
         frames,

@@ -11,6 +11,9 @@ from adapter.wire.framing import decode_json
 MESSAGES: Final = {"userMessage": "user message", "agentMessage": "answer", "reasoning": "reasoning"}
 """Items that are text of a conversation."""
 
+OPEN: Final = "inProgress"
+"""The one state of an item that is not its last."""
+
 FAILED: Final = frozenset({"failed", "rejected", "timedOut", "denied"})
 """States of an item that people look for when something went wrong."""
 
@@ -53,7 +56,7 @@ def state(item: Members) -> str:
     elif kind in ("toolCall", "userShell"):
         lengths = _output(item)
     took = item.number("durationMs")
-    ended = status not in ("", "inProgress", "completed")
+    ended = status not in ("", OPEN, "completed")
     return listed(
         [
             status if ended or not lengths else "",

@@ -48,7 +48,7 @@ class MspReader:
             case "item/started" | "item/updated" | "item/completed":
                 item = frame.params.inner("item")
                 failed = item.text("status") in msp_items.FAILED
-                return Said(self._item(item), kind, session, turn, failed)
+                return Said(self._item(item, new=frame.method == "item/started"), kind, session, turn, failed)
             case "item/delta":
                 return self._delta(frame, session, turn)
             case "turn/completed" | "turn/unqueued":
@@ -96,12 +96,13 @@ class MspReader:
         said = ANSWERS.get(frame.method, generic_answer)(frame.result)
         return said or generic_answer(frame.result)
 
-    def _item(self, item: Members) -> str:
+    def _item(self, item: Members, new: bool) -> str:
         item_id, title = item.text("itemId"), msp_items.title(item)
         if item_id not in self._items and item.text("turnId") in self._story.turns:
             self._story.turns[item.text("turnId")].items += 1
         self._items[item_id] = (title, item.text("kind"), item.text("turnId"))
-        return ": ".join(part for part in (title, msp_items.state(item)) if part)
+        state = "" if new and item.text("status") == msp_items.OPEN else msp_items.state(item)
+        return ": ".join(part for part in (title, state) if part)
 
     def _delta(self, frame: Frame, session: str, turn: str) -> Said:
         params = frame.params

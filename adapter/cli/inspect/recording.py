@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from adapter.cli.inspect.members import Members
-from adapter.hosts.recorded.script import MANIFEST, TRANSCRIPT, Line, Manifest, Script, shape_of
+from adapter.hosts.recorded.script import MANIFEST, TRANSCRIPT, Line, Manifest, Script, ScriptError, read_line, shape_of
 from adapter.wire.framing import decode_json
 
 LONGEST: Final = 512 * 1024 * 1024
@@ -76,11 +76,11 @@ def _lines(data: bytes) -> tuple[tuple[Line, ...], list[int]]:
     for number, piece in enumerate(data.split(b"\n"), 1):
         if not piece.strip():
             continue
-        line = _line(number, piece)
-        if line is None:
+        try:
+            lines.append(read_line(number, piece))
+        except ScriptError:
             damaged.append(number)
-            line = Line(number, "server", piece.decode("utf-8", "replace"), None)
-        lines.append(line)
+            lines.append(Line(number, "server", piece.decode("utf-8", "replace"), None))
     return tuple(lines), damaged
 
 
@@ -94,27 +94,6 @@ def _complaints(damaged: list[int], torn: int | None) -> list[str]:
         what = f"Line {numbers} is" if len(damaged) == 1 else f"Lines {numbers} are"
         notes.append(f"{what} not of the form of a recording, and shown as found.")
     return notes
-
-
-def _line(number: int, piece: bytes) -> Line | None:
-    """None for what is no line of a recording."""
-    try:
-        entry = decode_json(piece)
-        direction, raw = entry["dir"], entry["raw"]
-    except (ValueError, TypeError, KeyError):
-        return None
-    if direction not in ("client", "server") or not isinstance(raw, str):
-        return None
-    at_ms = entry.get("atMs")
-    return Line(number, direction, raw, _frame(raw), at_ms if type(at_ms) is int else None)
-
-
-def _frame(raw: str) -> dict[str, Any] | None:
-    try:
-        value = decode_json(raw.removesuffix("\r").encode("utf-8", "replace"))
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _manifest(directory: Path) -> tuple[Manifest, Members, list[str]]:

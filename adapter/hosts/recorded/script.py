@@ -110,13 +110,18 @@ def load_script(directory: Path) -> Script:
     if texts[-1].strip() and not _is_json(texts[-1]):
         note = f"{TRANSCRIPT} ends in the middle of line {len(texts)}, which is left out"
         del texts[-1]
-    lines = tuple(_line(number, text) for number, text in enumerate(texts, 1) if text.strip())
+    lines = tuple(read_line(number, text) for number, text in enumerate(texts, 1) if text.strip())
     if not any(line.direction == "client" and line.frame is not None for line in lines):
         raise ScriptError(f"{TRANSCRIPT} in {directory} holds no client frame")
     return Script(lines, _manifest(directory), note)
 
 
-def _line(number: int, text: bytes) -> Line:
+def read_line(number: int, text: bytes) -> Line:
+    """One line of a transcript.
+
+    Raises:
+        ScriptError: it is none.
+    """
     try:
         entry = decode_json(text)
         direction, raw = entry["dir"], entry["raw"]
