@@ -27,6 +27,12 @@ def doctor(
         Path | None,
         typer.Option("--client-capabilities", metavar="FILE", help="what the client is offered that says this (JSON)"),
     ] = None,
+    read: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--read", metavar="SESSION ITEM", help="read a stored output step by step, and show where it stops"
+        ),
+    ] = None,
     wait: Annotated[
         float,
         typer.Option(metavar="S", show_default=False, help="seconds a host may take to become ready (default: 10)"),
@@ -37,7 +43,7 @@ def doctor(
 
     if not 0 < wait <= LONGEST_WAIT:
         raise typer.BadParameter(f"must be a number of seconds, at most {LONGEST_WAIT:g}", param_hint="--wait")
-    wanted = Wanted(as_json=as_json, wait=wait, profiles=_profiles(clients or [], capabilities))
+    wanted = Wanted(as_json=as_json, wait=wait, profiles=_profiles(clients or [], capabilities), read=read)
     logs = log_to_stderr(context.obj.log_level)
     try:
         raise typer.Exit(main(wanted, host_choice(context.obj)))

@@ -10,12 +10,22 @@ from adapter.cli.doctor.report import Check, Report
 def conclusion(report: Report) -> str:
     """In a sentence or three."""
     failed = [check for check in report.checks if check.status == "fail"]
-    if failed:
+    if any(not is_read(check) for check in failed):
         return f"{_count(failed)} failed: {_names(failed)}. Begin with {failed[0].id}. {failed[0].fix or ''}".rstrip()
     # What follows from the version alone is told in the sentence about stored output.
     warned = [check for check in report.checks if check.status == "warn" and check.id != "surfaces"]
     works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
-    return " ".join(filter(None, (works, _stored_output(report), _login(report))))
+    return " ".join(filter(None, (works, _stored_output(report), *map(_stop, failed), _login(report))))
+
+
+def is_read(check: Check) -> bool:
+    """Whether it is one of the checks of a read of stored output."""
+    return check.id.startswith("read.")
+
+
+def _stop(failed: Check) -> str:
+    """Where a read stopped."""
+    return f"The read stops at {failed.id} ({failed.details['name']}). {failed.fix or ''}".rstrip()
 
 
 def _stored_output(report: Report) -> str:

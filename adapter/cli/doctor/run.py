@@ -18,6 +18,7 @@ from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
 from adapter.cli.doctor.negotiation import offers
+from adapter.cli.doctor.read_walk import walk
 from adapter.cli.doctor.report import Report
 from adapter.cli.doctor.screen import shown
 from adapter.cli.doctor.survey import survey
@@ -73,10 +74,11 @@ async def _run(wanted: Wanted, choice: HostChoice) -> Report | None:
 
 async def _report(wanted: Wanted, choice: HostChoice, background: Background) -> Report:
     found = await survey(choice, os.environ, background, wanted.wait)
+    reads = () if wanted.read is None else await walk(choice, *wanted.read)
     return Report(
         adapter={"version": __version__, "python": platform.python_version(), "platform": sys.platform},
         host=found.host,
-        checks=found.checks,
+        checks=found.checks + reads,
         negotiation=offers(choice, found.facts, wanted.profiles),
     )
 

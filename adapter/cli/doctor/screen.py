@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from adapter.cli.doctor.conclusion import conclusion
+from adapter.cli.doctor.conclusion import conclusion, is_read
 from adapter.cli.doctor.offers import offers_part
 from adapter.cli.doctor.report import Check, Report, Status
 from adapter.cli.doctor.style import NARROW, PLAIN, Look, look_of
@@ -45,7 +45,7 @@ def _text(report: Report, console: Console, look: Look) -> str:
 
 
 def _print(console: Console, report: Report, look: Look) -> None:
-    reads = [check for check in report.checks if check.id.startswith("read.")]
+    reads = [check for check in report.checks if is_read(check)]
     checks = [check for check in report.checks if check not in reads]
     parts: list[RenderableType] = [_head(report), Text(), _checks(checks, look, console.width)]
     if reads:
@@ -73,13 +73,18 @@ def _checks(checks: Sequence[Check], look: Look, columns: int) -> RenderableType
     table.add_column("check", no_wrap=True)
     table.add_column("what was found, and what to do", ratio=1)
     for check in checks:
-        table.add_row(_status(check.status, look), Text(check.id), Group(*_told(check, look)))
+        table.add_row(_status(check.status, look), _name(check), Group(*_told(check, look)))
     return table
 
 
 def _block(check: Check, look: Look) -> RenderableType:
-    head = Text.assemble(_status(check.status, look), " ", (check.id, "bold"))
+    head = Text.assemble(_status(check.status, look), " ", _name(check))
     return Group(head, *(Padding(line, (0, 0, 0, 2)) for line in _told(check, look)))
+
+
+def _name(check: Check) -> Text:
+    """Its id; the checks of a read have a name as well."""
+    return Text.assemble(check.id, (f" {check.details['name']}" if "name" in check.details else "", "dim"))
 
 
 def _status(status: Status, look: Look) -> Text:
