@@ -198,3 +198,23 @@ def test_listed_stop_reasons_are_those_of_the_code() -> None:
     listed = rows(section(doc("errors.md"), "Ends of a turn that are no errors"))
 
     assert {cells[0].strip("`"): cells[1].strip("`") for cells in listed} == outcomes._LIMITS
+
+
+# -- architecture.md
+
+
+def test_the_layout_has_every_folder_of_the_code() -> None:
+    listed: set[str] = set()
+    above = ""
+    for line in section(doc("architecture.md"), "Layout").split("```")[1].splitlines()[1:]:
+        name = line.split()[0]
+        above = above if line.startswith("  ") else name
+        listed.add(name if above == name else f"{above}/{name}")
+    folders = {
+        str(path.parent.relative_to(ROOT))
+        for package in ("adapter", "host_probe")
+        for path in (ROOT / package).rglob("__init__.py")
+    }
+
+    assert folders - {"adapter"} <= listed
+    assert all((ROOT / name).is_dir() for name in listed)
