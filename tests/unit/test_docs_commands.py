@@ -58,9 +58,13 @@ def test_command_lines_are_taken(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_arguments_for_an_editor_are_taken(path: Path) -> None:
-    for words in re.findall(r"`(\[\"--.*?\])`", path.read_text("utf-8")):
-        asked = wanted(json.loads(words))
-        assert asked is not None and asked[0] == "serve", words
+    for words in re.findall(r"`(\[\"(?:--)?[a-z].*?\])`", path.read_text("utf-8")):
+        arguments = json.loads(words)
+        if arguments[0].startswith("-"):
+            asked = wanted(arguments)
+            assert asked is not None and asked[0] == "serve", words
+        elif "muse-adapter" in arguments:
+            assert list(mistakes(shlex.join(arguments))) == [], words
 
 
 def test_command_lines_are_found() -> None:
