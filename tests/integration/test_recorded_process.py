@@ -59,7 +59,7 @@ def test_help_goes_to_stdout(arguments: list[str]) -> None:
     assert shown.returncode == 0 and shown.stdout.startswith(b"usage:")
 
 
-@pytest.mark.parametrize("arguments", [[], ["DIR"], ["DIR", "play"], ["DIR", "--version", "serve"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["--what"], ["DIR", "play"], ["DIR", "--version", "serve"]], ids=" ".join)
 def test_a_wrong_command_line_is_a_usage_error(arguments: list[str]) -> None:
     shown = run(*arguments)
     assert shown.returncode == 2 and shown.stderr.startswith(b"usage:") and not shown.stdout

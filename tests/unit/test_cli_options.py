@@ -14,7 +14,7 @@ from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
 
 COMMAND_SECONDS = 30.0
 
-PROGRAMS = {"simulate"}
+PROGRAMS = {"replay", "simulate"}
 """Commands behind whose name everything is for another program."""
 
 
@@ -186,7 +186,8 @@ def test_a_command_explains_itself_with_an_example_that_is_right(command: str) -
     assert COMMANDS[command] in shown(done.stdout)
     (example,) = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("Example: ")]
     assert example.startswith(f"Example: muse-adapter {command}")
-    assert muse_adapter(*example.split()[2:], "--help").returncode == 0
+    own = example.partition(" -- ")[0]
+    assert muse_adapter(*own.split()[2:], "--help").returncode == 0
 
 
 @pytest.mark.parametrize("command", ["", *sorted(set(COMMANDS) - PROGRAMS)])

@@ -1,4 +1,8 @@
-"""`python -m adapter.hosts.recorded DIR --version | serve [flags]`: a recording in the place of the `muse` binary."""
+"""`muse-adapter replay DIR [--version | serve [flags]]`: a recording in the place of what was recorded.
+
+With `serve` or `--version` it stands in for the `muse` binary, and is what `--muse recorded:DIR` starts. By itself DIR
+is played whatever it is a recording of: a Muse host, or an ACP agent.
+"""
 
 from __future__ import annotations
 
@@ -24,39 +28,50 @@ EXIT_UNFINISHED: Final = 66
 """The client left before the recording was through; `EX_NOINPUT` of sysexits."""
 
 _USAGE: Final = """\
-usage: python -m adapter.hosts.recorded DIR --version
-       python -m adapter.hosts.recorded DIR serve [flags]
+usage: {program} DIR
+       {program} DIR --version
+       {program} DIR serve [flags]
 
-Plays the recording in DIR as if it were a Muse host. The flags are accepted and not used: what was
-recorded was recorded with its own. Ends with 65 if the client left the script, 66 if it left early.
+Plays the recording in DIR on stdin and stdout: says what the recorded host or agent said, when the client says
+what the recorded client said. With --version or serve it takes the place of `muse`; the flags are accepted and
+not used: what was recorded was recorded with its own.
+
+exit codes:
+  0   the client has said all of it
+  3   there is no recording in DIR that can be played
+  65  the client has said something else
+  66  the client left before the end
 """
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], program: str = "python -m adapter.hosts.recorded") -> int:
     """Do what the command line says and give the exit code."""
     match argv:
         case ["-h" | "--help"] | [_, "-h" | "--help"]:
-            print(_USAGE, end="")
+            print(_USAGE.format(program=program), end="")
             return EXIT_OK
         case [_, "serve", *flags] if "--help" in flags or "-h" in flags:
-            print(_USAGE, end="")
+            print(_USAGE.format(program=program), end="")
             return EXIT_OK
         case [directory, "--version"]:
-            script = _loaded(directory)
+            script = _loaded(directory, "msp")
             if script is not None:
                 print(script.manifest.version_output or f"Muse Code {script.host_version()}")
             return EXIT_CONFIGURATION if script is None else EXIT_OK
-        case [directory, "serve", *_]:
+        case [directory] if not directory.startswith("-"):
             script = _loaded(directory)
             return EXIT_CONFIGURATION if script is None else serve(script)
+        case [directory, "serve", *_]:
+            script = _loaded(directory, "msp")
+            return EXIT_CONFIGURATION if script is None else serve(script)
         case _:
-            print(_USAGE, end="", file=sys.stderr)
+            print(_USAGE.format(program=program), end="", file=sys.stderr)
             return EXIT_USAGE
 
 
 def serve(script: Script, source: int = 0, sink: int = 1) -> int:
     """Play `script` on two file descriptors until the client closes its end."""
-    _say(f"playing a recording (provenance: {script.manifest.provenance}); no model is called")
+    _say(f"played, no model is called (provenance: {script.manifest.provenance})")
     player = Player(script)
     decoder = FrameDecoder(script.manifest.server_config.frame_limit_bytes)
     off_script = False
@@ -97,12 +112,18 @@ def _verdict(player: Player, off_script: bool) -> int:
     return EXIT_OK if unfinished is None else EXIT_UNFINISHED
 
 
-def _loaded(directory: str) -> Script | None:
+def _loaded(directory: str, protocol: str | None = None) -> Script | None:
     try:
-        return load_script(Path(directory))
+        script = load_script(Path(directory))
     except ScriptError as error:
         _say(str(error))
         return None
+    if protocol not in (None, script.manifest.protocol):
+        _say(f"{directory} is a recording of an ACP agent, not of a Muse host")
+        return None
+    if script.note is not None:
+        _say(script.note)
+    return script
 
 
 def _write(sink: int, lines: list[bytes]) -> None:
@@ -112,7 +133,7 @@ def _write(sink: int, lines: list[bytes]) -> None:
 
 
 def _say(text: str) -> None:
-    print(f"recorded host: {text}", file=sys.stderr, flush=True)
+    print(f"recording: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,199 @@
+"""What is kept of a conversation as it goes by. Whatever happens to the recording, the conversation goes on.
+
+A line is on disk before it is passed on: of what the other side has seen, a crash loses nothing, and the order is one
+in which things can have happened. Nothing is kept of a run in which the client says no frame: that was no conversation
+(`muse --version`).
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, TypeVarTuple
+
+import orjson
+
+from adapter.hosts.recorder.folder import Folder
+from adapter.hosts.recorder.handshake import FRAME_CAPS, Handshake, Protocol, json_object, plain
+from adapter.hosts.recorder.lines import LineCutter, RawLine
+from adapter.hosts.recorder.redact import Redactor
+from adapter.wire.framing import MSP_FRAME_CAP
+
+Direction: TypeAlias = Literal["client", "server"]
+Arguments = TypeVarTuple("Arguments")
+
+PROVENANCE: Final = "host-recorded"
+
+PRELUDE_BYTES: Final = 1024 * 1024
+"""What may go by before the client's first frame: it is held back until then, because it may be no conversation."""
+
+VARIABLES: Final[dict[Protocol, tuple[str, ...]]] = {
+    "msp": ("params.capabilities", "params.workspaceRoot", "params.workspaceRoots[*]"),
+    "acp": ("params.additionalDirectories[*]", "params.clientCapabilities", "params.cwd", "params.mcpServers"),
+}
+"""What another client says in its own way, so that the recording plays in another folder."""
+
+
+class Recording:
+    """Takes the bytes of both directions, from any thread. Never raises; says on `say` once if it has to end."""
+
+    def __init__(self, out: Path, redactor: Redactor | None, say: Callable[[str], None]) -> None:
+        self._out = out
+        self._redactor = redactor
+        self._say = say
+        self._lock = threading.Lock()
+        self._over = False
+        self._folder: Folder | None = None
+        self._prelude: list[bytes] = []
+        self._prelude_bytes = 0
+        self._cutters = {"client": LineCutter(), "server": LineCutter()}
+        self._handshake = Handshake()
+        self._frames = {"client": 0, "server": 0}
+        self._began: float | None = None
+        self._at_ms = 0
+        self._version_output: str | None = None
+        self._described: dict[str, Any] = {}
+
+    @property
+    def of_muse_host(self) -> bool:
+        """Whether the handshake has shown that a Muse host is recorded."""
+        return self._handshake.protocol == "msp" and self._handshake.done
+
+    def take(self, direction: Direction, data: bytes) -> None:
+        """Keep what is about to be passed on."""
+        self._safely(self._keep, direction, self._cutters[direction].feed, data)
+
+    def end_of(self, direction: Direction) -> None:
+        """This direction has ended: what came without LF was a line."""
+        self._safely(self._keep, direction, self._cutters[direction].end)
+
+    def told_version(self, output: str) -> None:
+        """What the recorded host prints when it is asked for its version."""
+        self._version_output = plain(output)
+        self._safely(self._describe)
+
+    def close(self) -> None:
+        """It is over; nothing that comes later is kept."""
+        self._safely(self._describe, True)
+        with self._lock:
+            self._end()
+
+    def _safely(self, work: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
+        with self._lock:
+            if self._over:
+                return
+            try:
+                work(*arguments)
+            except OSError as error:
+                self._give_up(f"{error.filename or self._out}: {error.strerror or error}")
+            except Exception as error:
+                # Its words might be somebody's.
+                self._give_up(f"{type(error).__name__} in the recorder")
+
+    def _give_up(self, problem: str) -> None:
+        self._end()
+        self._say(f"the recording ends here, what is recorded goes on: {problem}")
+
+    def _end(self) -> None:
+        self._over = True
+        self._prelude.clear()
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                self._folder.close()
+            self._folder = None
+
+    # -- lines
+
+    def _keep(self, direction: Direction, cut: Callable[[*Arguments], list[RawLine]], *arguments: *Arguments) -> None:
+        lines = cut(*arguments)
+        if not lines:
+            return
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now
+        self._at_ms = int((now - self._began) * 1000)
+        news = False
+        for line in lines:
+            news |= self._handshake.notice(direction, line.data)
+        entries = b"".join([self._entry(direction, line) for line in lines])
+        self._frames[direction] += len(lines)
+        if self._folder is not None:
+            self._folder.append(entries)
+        elif direction == "client" and any(json_object(line.data) for line in lines):
+            self._folder = Folder.claim(self._out)
+            self._folder.append(b"".join([*self._prelude, entries]))
+            self._prelude.clear()
+            news = True
+        else:
+            return self._hold(entries)
+        if news or self._variables() != self._described.get("variables"):
+            self._describe()
+
+    def _hold(self, entries: bytes) -> None:
+        self._prelude.append(entries)
+        self._prelude_bytes += len(entries)
+        if self._prelude_bytes > PRELUDE_BYTES:
+            # Whatever this is, the client speaks no protocol.
+            self._end()
+
+    def _entry(self, direction: Direction, line: RawLine) -> bytes:
+        try:
+            text, exact = line.data.decode(), None
+        except UnicodeDecodeError:
+            text, exact = line.data.decode("utf-8", "replace"), line.data
+        entry: dict[str, Any] = {"dir": direction, "raw": text}
+        if self._redactor is not None:
+            entry["raw"] = _redacted(self._redactor, direction, line, text)
+        elif exact is not None:
+            entry["base64"] = base64.b64encode(exact).decode()
+        if not line.whole:
+            entry["bytes"] = line.length
+        entry["atMs"] = self._at_ms
+        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+
+    # -- manifest
+
+    def _describe(self, ended: bool = False) -> None:
+        if self._folder is None:
+            return
+        handshake, protocol = self._handshake, self._handshake.protocol
+        what = {"msp": "a Muse host", "acp": "an ACP agent", None: "a conversation without a handshake"}[protocol]
+        about: dict[str, Any] = {
+            "scenario": self._folder.path.name,
+            "description": f"Recorded by muse-adapter record: {what}.",
+            "provenance": PROVENANCE,
+            "redacted": self._redactor is not None,
+            "recordedAt": date.today().isoformat(),
+            "protocol": protocol or "msp",
+            "host": handshake.host or None,
+            "versionOutput": self._version_output,
+            "schema": handshake.schema,
+            "serverConfig": {"frameLimitBytes": FRAME_CAPS[protocol] if protocol else MSP_FRAME_CAP},
+            "variables": self._variables(),
+        }
+        if ended:
+            about["frames"] = self._frames
+            about["durationMs"] = self._at_ms
+        about = {name: value for name, value in about.items() if value is not None}
+        self._folder.write_manifest(about)
+        self._described = about
+
+    def _variables(self) -> list[str]:
+        variables = set(VARIABLES.get(self._handshake.protocol or "msp", ()))
+        return sorted(variables if self._redactor is None else variables | self._redactor.variables)
+
+
+def _redacted(redactor: Redactor, direction: Direction, line: RawLine, text: str) -> str:
+    frame = json_object(line.data) if line.whole else None
+    if frame is None:
+        return redactor.line(text)
+    try:
+        return orjson.dumps(redactor.frame(frame, of_client=direction == "client")).decode()
+    except (RecursionError, TypeError):
+        # Nested too deep to be written again.
+        return redactor.line(text)

@@ -1,0 +1,207 @@
+"""Bytes pass between a client and a command, and are recorded as they do.
+
+Two threads read, record and write in turn: a reader that does not come along stops the writer on the other side, as a
+pipe would, and nothing is held but the line that has not ended. The main thread waits for signals and for the end.
+
+How it ends: the end of the client's input is passed on. A signal to stop is passed on too, and the command sees the end
+of its input, has `CLOSE_GRACE` to end, then SIGTERM, `TERM_GRACE`, SIGKILL (`msp.md §23.3`). The recorder ends as the
+command did: with its code, or by its signal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import Final, Literal, NoReturn, TypeAlias
+
+from adapter.hosts.recorder.child import Child, read_some, write_all
+from adapter.hosts.recorder.recording import Recording
+from adapter.hosts.recorder.redact import Redactor
+from adapter.hosts.recorder.version import VersionQuestion, version_command
+
+CLOSE_GRACE: Final = 5.0
+"""Seconds a command that was told to stop has to end by itself; as many as the adapter gives a host."""
+
+TERM_GRACE: Final = 2.0
+"""Seconds between SIGTERM and SIGKILL (`msp.md §25`)."""
+
+REAP_GRACE: Final = 2.0
+"""Seconds a killed command may take to be reaped: only the kernel can make it longer."""
+
+QUIET: Final = 1.0
+"""Seconds without output after which no more is expected of a command that has ended while somebody who is not of its
+group still has its pipe."""
+
+EXIT_NOT_EXECUTABLE: Final = 126
+EXIT_NOT_FOUND: Final = 127
+"""The command cannot be started; the codes that shells have for it."""
+
+STOP_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+)
+
+Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
+
+
+def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, sink: int = 1) -> int:
+    """Run `command` for the client on `source` and `sink`; its exit code, negative for a signal."""
+    try:
+        child = Child(command)
+    except OSError as error:
+        say(f"{command[0]} cannot be started: {error.strerror or error}")
+        return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE
+    recording = Recording(out, Redactor() if redact else None, say)
+    try:
+        return Relay(child, recording, version_command(command), source, sink).run()
+    finally:
+        recording.close()
+
+
+def leave(code: int) -> NoReturn:
+    """End this process as the command has ended."""
+    if code < 0 and sys.platform != "win32":
+        import resource
+
+        # What there is to learn from a core is in the command's own.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        code = 128 - code
+    # Threads may still wait for a client that says nothing.
+    os._exit(code)
+
+
+def say(text: str) -> None:
+    """Tell the person; stderr may be closed."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"muse-adapter record: {text}\n".encode("utf-8", "backslashreplace"))
+
+
+class Relay:
+    """One command and its client. `version` is the command line that asks a host for its version, if there is one."""
+
+    def __init__(
+        self, child: Child, recording: Recording, version: Sequence[str] | None, source: int, sink: int
+    ) -> None:
+        self._child = child
+        self._recording = recording
+        self._version = version
+        self._question: VersionQuestion | None = None
+        self._source = source
+        self._sink = sink
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._passed = 0
+        self._writing = False
+        self._drained = False
+
+    def run(self) -> int:
+        """Pass on what comes until the command has ended and what it said has been passed on."""
+        for signum in STOP_SIGNALS:
+            signal.signal(signum, self._noted)
+        for work in (self._pass_input, self._pass_output, self._reap):
+            threading.Thread(target=work, daemon=True).start()
+        code = self._until_ended()
+        self._child.end_group()
+        self._until_drained()
+        if self._question is not None:
+            self._question.end()
+        return code
+
+    # -- the main thread
+
+    def _noted(self, signum: int, _frame: FrameType | None) -> None:
+        self._events.put(("signal", signum))
+
+    def _until_ended(self) -> int:
+        rungs: list[tuple[float, int]] = []
+        """When what is sent next, once the command was told to stop."""
+        while True:
+            try:
+                what, value = self._events.get(timeout=max(0.0, rungs[0][0] - time.monotonic()) if rungs else None)
+            except Empty:
+                _, signum = rungs.pop(0)
+                if not rungs:
+                    return -signal.SIGKILL
+                self._child.signal(signum)
+                continue
+            if what == "ended":
+                return value
+            if what == "signal":
+                self._child.signal(value)
+                if not rungs:
+                    self._child.end_input()
+                    rungs = _ladder(time.monotonic())
+
+    def _until_drained(self) -> None:
+        passed = -1
+        while not self._drained:
+            try:
+                what, _ = self._events.get(timeout=QUIET)
+            except Empty:
+                if self._passed == passed and not self._writing:
+                    return
+                passed = self._passed
+            else:
+                if what == "signal":
+                    # The client does not read, and is not waited for any longer.
+                    return
+
+    # -- the others
+
+    def _reap(self) -> None:
+        self._events.put(("ended", self._child.wait()))
+
+    def _pass_input(self) -> None:
+        # An input that cannot be read has ended.
+        with contextlib.suppress(OSError):
+            while data := read_some(self._source):
+                self._recording.take("client", data)
+                self._child.send(data)
+        self._recording.end_of("client")
+        self._child.end_input()
+        _let_go(self._source)
+
+    def _pass_output(self) -> None:
+        with contextlib.suppress(OSError):
+            while data := read_some(self._child.stdout):
+                self._recording.take("server", data)
+                self._ask_version()
+                self._writing = True
+                write_all(self._sink, data)
+                self._writing = False
+                self._passed += 1
+        self._recording.end_of("server")
+        self._child.close_stdout()
+        _let_go(self._sink)
+        self._drained = True
+        self._events.put(("drained", 0))
+
+    def _ask_version(self) -> None:
+        if self._version is not None and self._recording.of_muse_host:
+            command, self._version = self._version, None
+            with contextlib.suppress(OSError):
+                self._question = VersionQuestion(command, self._recording.told_version)
+
+
+def _ladder(now: float) -> list[tuple[float, int]]:
+    """When which signal is sent to a command that was told to stop; at the end nothing more can be done."""
+    term = now + CLOSE_GRACE
+    kill = term + TERM_GRACE
+    return [(term, signal.SIGTERM), (kill, signal.SIGKILL), (kill + REAP_GRACE, 0)]
+
+
+def _let_go(fd: int) -> None:
+    """Close a descriptor of the client's, so that it sees what happened on the other side; its number stays taken."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, fd)
+        os.close(nowhere)
