@@ -1,12 +1,12 @@
 # `make demo` and `make test` are all a newcomer needs: they create .venv and install into it first.
-PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(name))))
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test check format bench interop dist docs site lock clean compiled
+.PHONY: demo test search check format bench interop dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -24,6 +24,10 @@ demo: compiled
 
 test: compiled
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The tests that try many examples, with other and more of them each time.
+search: compiled
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m hypothesis --hypothesis-profile=search
 
 check: $(READY)
 	$(BIN)/ruff check .
