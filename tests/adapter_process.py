@@ -253,13 +253,17 @@ class AdapterProcess:
 
 @contextmanager
 def running_adapter(
-    home: Path, *args: str, muse: str | None = "simulated", env: dict[str, str] | None = None
+    home: Path,
+    *args: str,
+    muse: str | None = "simulated",
+    env: dict[str, str] | None = None,
+    command: Sequence[str] = COMMAND,
 ) -> Iterator[AdapterProcess]:
     """An adapter with a home directory of its own, ended whatever happens."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("MUSE_", "XDG_"))}
     environ |= {"HOME": str(home), **(env or {})}
     choice = ["--muse", muse] if muse is not None else []
-    adapter = AdapterProcess([*choice, *args], environ, home)
+    adapter = AdapterProcess([*choice, *args], environ, home, command)
     try:
         yield adapter
     finally:

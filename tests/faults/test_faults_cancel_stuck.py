@@ -19,8 +19,11 @@ from tests.faults.cancelling import (
     texts_of,
 )
 from tests.faults.hosts_hard_to_stop import CannotReclaim, NeverReplaces
+from tests.hurried import hurried
 from tests.processes import wait_until
 from tests.scripted_hosts import Placed, place
+
+LITTLE_GRACE = hurried(bridge__turns__prompts__CANCEL_GRACE=1.0)
 
 
 def is_stuck(response: Json) -> bool:
@@ -50,7 +53,7 @@ def test_g6_a_prompt_behind_a_turn_that_never_ends_fails_and_a_later_one_may_wor
     tmp_path: Path, reclaims: bool
 ) -> None:
     host = place(tmp_path / "host", NeverReplaces, reclaims=reclaims)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
+    with running_adapter(tmp_path, muse=host.muse, command=LITTLE_GRACE) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         stopped = stop_in_vain(adapter, session_id)
@@ -76,7 +79,7 @@ def test_g6_a_prompt_behind_a_turn_that_never_ends_fails_and_a_later_one_may_wor
 
 def test_g6_a_prompt_behind_one_that_was_taken_back_does_not_wait_for_ever(tmp_path: Path) -> None:
     host = place(tmp_path / "host", NeverReplaces)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
+    with running_adapter(tmp_path, muse=host.muse, command=LITTLE_GRACE) as adapter:
         adapter.initialize()
         session_id, other = adapter.new_session(tmp_path), adapter.new_session(tmp_path)
         first = begin_and_wait(adapter, session_id)
@@ -93,7 +96,7 @@ def test_g6_a_prompt_behind_one_that_was_taken_back_does_not_wait_for_ever(tmp_p
 
 def test_g6_the_session_is_still_held_up_when_it_is_opened_again(tmp_path: Path) -> None:
     host = place(tmp_path / "host", NeverReplaces)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
+    with running_adapter(tmp_path, muse=host.muse, command=LITTLE_GRACE) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         stop_in_vain(adapter, session_id)

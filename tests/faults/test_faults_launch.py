@@ -356,7 +356,7 @@ def test_n10_host_never_becomes_ready(tmp_path: Path, text: str, reason: str) ->
     with running_adapter(tmp_path, "--startup-timeout", "1", muse=muse) as adapter:
         adapter.initialize()
         started = {row.pid for row in descendants(adapter.process.pid)}
-        for _ in range(3):
+        for _ in range(2):
             error = new_session_error(adapter, tmp_path)
             assert error["data"]["reason"] == reason
             assert muse in error["data"]["details"]

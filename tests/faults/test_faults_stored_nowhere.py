@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from adapter.bridge import sessions
-from adapter.msp.session import UNSUBSCRIBE_SECONDS
+from adapter.msp.session import LEAVE_SECONDS, UNSUBSCRIBE_SECONDS
 from tests.adapter_process import AdapterProcess, Json, running_adapter
 from tests.faults.ending import end
 from tests.faults.hosts_that_store_nothing import LetsGoLate, StoresNothing
+from tests.hurried import hurried
 from tests.output_clients import stored
 from tests.scripted_hosts import place
 
@@ -62,7 +63,7 @@ def test_e2_a_session_that_is_lost_is_said_to_be_lost_everywhere(tmp_path: Path)
 def test_g6_a_close_does_not_wait_for_a_host_that_does_not_let_go(tmp_path: Path, never: list[str]) -> None:
     """The session can be opened again, once the host has let go of it or has had its time."""
     host = place(tmp_path / "host", LetsGoLate, never=never)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
+    with running_adapter(tmp_path, muse=host.muse, command=hurried(msp__session__LEAVE_SECONDS=1.5)) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
         adapter.prompt(session_id, "go")
@@ -79,7 +80,7 @@ def test_g6_a_close_does_not_wait_for_a_host_that_does_not_let_go(tmp_path: Path
 
 
 def test_the_answer_to_a_close_comes_before_clients_give_up() -> None:
-    assert sessions.ANSWER_SECONDS < UNSUBSCRIBE_SECONDS <= 2
+    assert sessions.ANSWER_SECONDS < UNSUBSCRIBE_SECONDS <= 2 < LEAVE_SECONDS <= 10
 
 
 def test_g4_an_adapter_that_stops_while_its_host_is_silent_says_nothing_of_a_fault(tmp_path: Path) -> None:
