@@ -8,10 +8,14 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples each time; how fast they are made says something about the machine: the first ones in a fresh clone
-# wait for tables.
-settings.register_profile("any machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# How fast examples are made says something about the machine: the first ones in a fresh clone wait for tables.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+# The same examples in each run, so that what fails was broken by what changed; `make search` looks for what nobody
+# thought of.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("search", derandomize=False, max_examples=20 * settings().max_examples, print_blob=True)
+settings.load_profile("same")
 
 NEWEST: Final = "1.4.13"
 BETWEEN: Final = frozenset({"1.1.1", "1.3.0", "1.4.2"})

@@ -148,7 +148,6 @@ def holes(draw: st.DrawFn, length: int) -> list[range]:
 
 
 @given(scripts(), st.data())
-@settings(max_examples=150, deadline=None)
 def test_whole_delivery_shows_exactly_the_final_text(script: Script, data: st.DataObject) -> None:
     fold = SessionFold("s")
     changes: list[Change] = []
@@ -161,7 +160,7 @@ def test_whole_delivery_shows_exactly_the_final_text(script: Script, data: st.Da
 
 
 @given(st.booleans(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_text_with_holes_is_filled_or_told_anew_and_never_doubled(late_starts: bool, data: st.DataObject) -> None:
     script = data.draw(scripts(late_starts=late_starts))
     lost = data.draw(holes(len(script.events)))
@@ -215,7 +214,6 @@ def test_text_with_holes_is_filled_or_told_anew_and_never_doubled(late_starts: b
 
 
 @given(scripts(), st.integers(0, 3), st.data())
-@settings(max_examples=100, deadline=None)
 def test_history_and_live_events_in_any_overlap(script: Script, again: int, data: st.DataObject) -> None:
     """Pages up to some point, then live events from any earlier point on."""
     read = data.draw(st.integers(0, len(script.events)))

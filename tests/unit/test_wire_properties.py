@@ -124,7 +124,7 @@ def test_reading_a_line_never_raises(line: bytes) -> None:
     assert isinstance(read_line(Oversize(line, CAP)), Frame)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(values | near_frames | st.lists(near_frames, max_size=2))
 def test_classifying_never_raises_and_what_it_answers_can_be_written(value: Any) -> None:
     frame = classify(value)
@@ -137,7 +137,7 @@ def test_scanning_never_raises(prefix: bytes) -> None:
     assert isinstance(scan_head(b'{"id":' + prefix), dict)
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     near_frames, st.integers(0, 10_000), st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :\r")]), st.booleans()
 )
@@ -155,7 +155,7 @@ def test_the_head_agrees_with_the_whole(
         assert head[name] in (None, frame[name])
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(near_frames.filter(lambda frame: "id" in frame), text)
 def test_an_id_before_the_cut_is_found(frame: dict[str, Any], tail: str) -> None:
     # One more member of which only the beginning is there.
