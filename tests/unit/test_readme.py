@@ -47,3 +47,10 @@ def test_the_changelog_has_a_place_for_what_comes_next() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
 
     assert changelog.index("## [Unreleased]") < changelog.index("### Added")
+
+
+def test_every_target_of_make_that_somebody_runs_is_told() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE)) - {"compiled", "clean", "lock"}
+
+    assert targets == set(re.findall(r"`make (\w+)`", TEXT))
