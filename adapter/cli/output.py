@@ -7,6 +7,8 @@ lease taken, nothing changed. Every piece is checked on its own, so an output th
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -164,12 +166,30 @@ async def _require_offered(choice: HostChoice) -> None:
         raise Failed("outputNotAdvertised", negotiation.reason)
 
 
-def _progress(target: Target) -> Progress:
-    """A bar on a terminal; nothing where the bytes go to the same terminal, or where nobody looks."""
-    console = Console(stderr=True)
-    columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
-    shown = console.is_terminal and not target.is_terminal
-    return Progress(TextColumn("{task.description}"), *columns, console=console, disable=not shown, transient=True)
+class _Screen:
+    """A bar on a terminal, on stderr; nothing where the bytes go to the same terminal, or where nobody looks."""
+
+    def __init__(self, target: Target) -> None:
+        self._console = Console(stderr=True)
+        self._shown = self._console.is_terminal and not target.is_terminal
+
+    def starting(self) -> AbstractContextManager[object]:
+        """Until it is known how much there is."""
+        return self._console.status("starting Muse") if self._shown else nullcontext()
+
+    @contextmanager
+    def reading(self, done: int, total: int) -> Iterator[Callable[[int], None]]:
+        """From then on; what it gives is to be told how far it is."""
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        text = TextColumn("{task.description}")
+        with Progress(text, *columns, console=self._console, disable=not self._shown, transient=True) as progress:
+            task = progress.add_task("reading", completed=done, total=total)
+            yield lambda now: progress.update(task, completed=now)
+
+    def told(self, sentence: str) -> None:
+        """In one piece, whatever the terminal makes of it: a path that is broken cannot be copied."""
+        if self._shown:
+            self._console.print(Text(sentence), soft_wrap=True)
 
 
 def _advice(target: Target) -> str:
@@ -208,12 +228,12 @@ class _Reading:
 
     async def _fetch(self, item_id: str) -> None:
         target = Target(self._wanted.file)
-        with _progress(target) as progress:
-            task = progress.add_task("starting Muse", total=None)
+        screen = _Screen(target)
+        with screen.starting():
             reference = await self._reference(item_id)
-            pieces, checksum = self._planned(reference, target)
-            begin = self._wanted.offset
-            progress.update(task, description="reading", completed=target.kept, total=pieces.end - begin)
+        pieces, checksum = self._planned(reference, target)
+        begin = self._wanted.offset
+        with screen.reading(target.kept, pieces.end - begin) as show_progress:
             try:
                 while not pieces.over:
                     data = await self._piece(item_id, reference.id, pieces, target)
@@ -221,17 +241,14 @@ class _Reading:
                     # Only now: a read that is refused leaves a file as it was.
                     target.open()
                     await target.send(data)
-                    progress.update(task, completed=pieces.at - begin)
+                    show_progress(pieces.at - begin)
                 target.open()
             finally:
                 target.close()
         if not checksum.holds():
             raise Failed("digestMismatch", _advice(target))
-        if not progress.disable:
-            checked = ", their digest is right" if checksum.known else ""
-            done = f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}"
-            # In one piece, whatever the terminal makes of it: a path that is broken cannot be copied.
-            progress.console.print(Text(done), soft_wrap=True)
+        checked = ", their digest is right" if checksum.known else ""
+        screen.told(f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}")
 
     async def _reference(self, item_id: str) -> OutputRef:
         """The output to read, of the session as it is stored: checks 7 to 9."""

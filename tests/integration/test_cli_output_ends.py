@@ -4,6 +4,7 @@ terminals."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections import Counter
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_a_host_that_fails_is_told_by_its_reason(
     done, placed = scripted(store, tmp_path / "muse", **settings)
 
     assert (done.code, reason(done)) == (code, said)
-    assert_gone(placed.pids("serve"))
+    assert_gone(placed.pids("serve.pids"))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_a_host_that_does_not_start_has_an_exit_code_of_its_own(
     done, placed = scripted(store, tmp_path / "muse", *options, script=script)
 
     assert (done.code, reason(done)) == (3, said)
-    assert_gone(placed.pids("serve"))
+    assert_gone(placed.pids("serve.pids"))
 
 
 # -- ends
@@ -120,7 +121,7 @@ def test_an_interrupt_ends_it_quietly_and_leaves_a_part_to_go_on_with(
     process.send_signal(signum)
 
     assert ended(process) == Done(130, b"", "")
-    assert_gone(placed.pids("serve"))
+    assert_gone(placed.pids("serve.pids"))
     assert file.read_bytes() == stored(LONG)[:1000]
 
 
@@ -133,16 +134,17 @@ def test_a_bar_shows_how_far_it_is(store: Store, tmp_path: Path) -> None:
     code, shown = on_terminal(store, "output", store.session_id, store.long, "-o", str(file))
 
     assert code == 0
-    assert "reading" in shown
-    assert "MiB" in shown
-    assert f"{LONG:,} bytes" in shown
+    assert "starting Muse" in shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.search(r"reading ━+ +2\.5/2\.5 MB +[\d.]+ [kMG]?B/s", plain), plain
+    assert f"{LONG:,} bytes in {file}" in shown
     assert file.stat().st_size == LONG
 
 
 def test_a_digest_that_was_compared_is_mentioned(store: Store, tmp_path: Path) -> None:
     _, shown = on_terminal(store, "output", store.session_id, store.text, "-o", str(tmp_path / "file"))
 
-    assert "their digest is right" in shown
+    assert f"20,000 bytes in {tmp_path / 'file'}, their digest is right\r\n" in shown
 
 
 def test_text_on_a_terminal_has_no_bar_beside_it(store: Store) -> None:
