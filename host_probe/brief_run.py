@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -68,7 +69,7 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**environ, **PROBE_ENVIRONMENT},
-            start_new_session=os.name == "posix",
+            start_new_session=sys.platform != "win32",
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     stdout, stderr = _Kept(), _Kept()
@@ -98,7 +99,7 @@ async def _keep(stream: anyio.abc.ByteReceiveStream | None, kept: _Kept) -> None
 
 async def _end(process: anyio.abc.Process) -> None:
     """Kill what is left of the process's group, and reap. No grace: whoever prints a version has nothing to save."""
-    if os.name == "posix":
+    if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for a group of zombies
             os.killpg(process.pid, signal.SIGKILL)
     elif process.returncode is None:

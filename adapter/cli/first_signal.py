@@ -20,6 +20,7 @@ async def first_stop_signal() -> None:
     """
     if sys.platform == "win32":
         await anyio.sleep_forever()
+        return
     noticed, notice = os.pipe()
     os.set_blocking(notice, False)
 

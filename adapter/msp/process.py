@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import anyio
 import msgspec
@@ -38,7 +39,10 @@ GROUP_GRACE = 0.5
 GROUP_POLL = 0.02
 """Seconds between looks at whether anything is left in the group; nothing tells us when a grandchild ends."""
 
-_POSIX = sys.platform != "win32"
+if sys.platform == "win32":
+    _KILL: Final = signal.SIGTERM  # which nothing can catch there
+else:
+    _KILL: Final = signal.SIGKILL
 
 
 class HostCommand(msgspec.Struct, frozen=True):
@@ -89,7 +93,7 @@ class HostProcess:
                 stdout=theirs[1],
                 stderr=theirs[2],
                 env={**command.environ, **marked()},
-                start_new_session=_POSIX,
+                start_new_session=sys.platform != "win32",
             )
         except BaseException:
             for fd in ours:
@@ -133,7 +137,7 @@ class HostProcess:
         finally:
             with anyio.CancelScope(shield=True):
                 if self.exit_code is None or self._group_lives():
-                    self._signal(signal.SIGKILL if _POSIX else signal.SIGTERM)
+                    self._signal(_KILL)
                     await self._reaped_within(REAP_GRACE)
                     await self._group_reaped_within(GROUP_GRACE)
             self._ended = True
@@ -176,7 +180,7 @@ class HostProcess:
         return True
 
     def _group_lives(self) -> bool:
-        if not _POSIX:
+        if sys.platform == "win32":
             return False
         # A dead member that nobody has reaped would count as one that lives.
         self._reap_group()
@@ -190,7 +194,7 @@ class HostProcess:
 
     def _signal(self, signum: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            if _POSIX:
-                os.killpg(self.pid, signum)
-            else:
+            if sys.platform == "win32":
                 self._process.send_signal(signum)
+            else:
+                os.killpg(self.pid, signum)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,8 @@ class Mark(msgspec.Struct, frozen=True):
 
 def marked() -> dict[str, str]:
     """What goes into the environment of a process that this one starts now."""
+    if sys.platform != "linux":
+        return {}
     began = began_at(os.getpid())
     return {} if began is None else {VARIABLE: str(Mark(os.getpid(), began, ticks_now()))}
 
@@ -56,9 +59,13 @@ def began_at(pid: int) -> int | None:
 
 def ticks_now() -> int:
     """The time since the machine was started."""
+    if sys.platform != "linux":
+        raise NotImplementedError("no other system has such a /proc")
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * ticks_a_second())
 
 
 def ticks_a_second() -> int:
     """How many ticks a second has."""
+    if sys.platform != "linux":
+        raise NotImplementedError("as above")
     return os.sysconf("SC_CLK_TCK")

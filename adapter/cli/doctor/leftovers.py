@@ -8,6 +8,7 @@ and is itself never taken for a host.
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -99,7 +100,7 @@ def sort_out(processes: Iterable[Marked], now: int) -> tuple[list[Leftover], lis
 
 def _mark_of(process: Path) -> Mark | None:
     try:
-        if process.stat().st_uid != os.getuid():
+        if sys.platform == "win32" or process.stat().st_uid != os.getuid():
             return None
         with (process / "environ").open("rb") as file:
             variables = file.read(MAX_ENVIRON).split(b"\0")

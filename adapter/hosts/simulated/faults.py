@@ -142,7 +142,11 @@ class Faults:
     def _do(self, fault: Fault, output: Output, plan: Plan) -> None:
         if fault.do == "die":
             output.flush()
-            os.kill(os.getpid(), signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            if sys.platform == "win32":
+                # Nothing can be caught there.
+                os.kill(os.getpid(), signal.SIGTERM)
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
         elif fault.do == "exit":
             output.flush()
             os._exit(1 if fault.code is None else fault.code)

@@ -197,7 +197,7 @@ class Host:
         self._opted_out = frozenset(wants.get("optOutNotificationMethods") or []) - PROTECTED
         self._handshake = "answered"
         os_name = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
-        version, machine = self.profile.version, "amd64" if os_name == "windows" else os.uname().machine
+        version, machine = self.profile.version, _machine()
         result = {
             "serverInfo": {"name": SERVER_NAME, "version": version},
             "userAgent": f"{SERVER_NAME}/{version} ({os_name}; {machine})",
@@ -346,3 +346,10 @@ HANDLERS: Final[dict[str, Handler]] = {
     **handle_settings.HANDLERS,
     **handle_tasks.HANDLERS,
 }
+
+
+def _machine() -> str:
+    """The processor, as a user agent names it."""
+    if sys.platform == "win32":
+        return "amd64"
+    return os.uname().machine
