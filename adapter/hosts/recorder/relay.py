@@ -48,6 +48,9 @@ STOP_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
 
+KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""What cannot be caught; on Windows nothing can."""
+
 Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
 
 
@@ -130,7 +133,7 @@ class Relay:
             except Empty:
                 _, signum = rungs.pop(0)
                 if not rungs:
-                    return -signal.SIGKILL
+                    return -KILL
                 self._child.signal(signum)
                 continue
             if what == "ended":
@@ -196,7 +199,7 @@ def _ladder(now: float) -> list[tuple[float, int]]:
     """When which signal is sent to a command that was told to stop; at the end nothing more can be done."""
     term = now + CLOSE_GRACE
     kill = term + TERM_GRACE
-    return [(term, signal.SIGTERM), (kill, signal.SIGKILL), (kill + REAP_GRACE, 0)]
+    return [(term, signal.SIGTERM), (kill, KILL), (kill + REAP_GRACE, 0)]
 
 
 def _let_go(fd: int) -> None:
