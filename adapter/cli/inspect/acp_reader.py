@@ -143,7 +143,8 @@ class AcpReader:
         chosen = outcome.text("optionId")
         for option in frame.params.objects("options"):
             if option.text("optionId") == chosen:
-                return words.listed([option.text("name") or chosen, option.text("kind").replace("_", " ")])
+                name, kind = option.text("name") or chosen, option.text("kind").replace("_", " ")
+                return name if name.lower() == kind else words.listed([name, kind])
         return chosen or outcome.text("outcome") or frame.result.text("action") or "answered"
 
 

@@ -75,7 +75,7 @@ def _told(recording: Recording, direction: str, member: str) -> str:
         if line.direction == direction and line.frame is not None:
             said = Members(line.frame.get("params" if direction == "client" else "result")).inner(member)
             if said:
-                return f"{said.text('title', 'name')} {said.text('version')}".strip()
+                return f"{said.text('name')} {said.text('version')}".strip()
     return ""
 
 

@@ -69,6 +69,9 @@ class Ladder(msgspec.Struct, frozen=True):
     totals: Totals
 
 
+_BEGINNING: Final = 80
+"""Characters that are shown of a text that came in pieces."""
+
 SLOWEST: Final = 5
 """Answers that are listed as the slowest."""
 
@@ -176,9 +179,8 @@ def _completed(said: Said, answer: tuple[int, Said] | None) -> Said:
 def _unreadable(line: Line) -> Said:
     if line.length is None:
         return Said(f"no frame: {words.quoted(line.raw)}", "other", failed=True)
-    return Said(
-        f"{words.size(line.length)}, of which the beginning was kept: {words.quoted(line.raw)}", "other", failed=True
-    )
+    said = f"{words.size(line.length)}, of which the beginning was kept: {words.quoted(line.raw)}"
+    return Said(said, "other", failed=True)
 
 
 def _entries(rows: list[tuple[Frame, Said]], story: Story, answers: dict[int, int]) -> list[Entry]:
@@ -221,7 +223,7 @@ def _text(gathered: list[tuple[Frame, Said]]) -> str:
     text = "".join(said.piece for _, said in gathered)
     in_pieces = f" in {len(gathered):,} pieces" if len(gathered) > 1 else ""
     length = words.size(len(text.encode("utf-8", "replace")))
-    return f"{gathered[0][1].words}: {words.quoted(text)}, {length}{in_pieces}"
+    return f"{gathered[0][1].words}: {words.quoted(text, _BEGINNING)}, {length}{in_pieces}"
 
 
 def _totals(recording: Recording, entries: tuple[Entry, ...], times: dict[int, int]) -> Totals:

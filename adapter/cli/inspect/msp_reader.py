@@ -142,7 +142,12 @@ class MspReader:
             case "approval/decide":
                 label, feedback = self._label(params), params.text("feedback")
                 self._story.settle(params.text("approvalId"), label, frame)
-                return words.listed([label, words.after("saying", words.quoted(feedback)) if feedback else ""])
+                return words.listed(
+                    [
+                        _named(label, params.text("choiceId")),
+                        words.after("saying", words.quoted(feedback)) if feedback else "",
+                    ]
+                )
             case "approval/updated":
                 self._remember_choices(params)
                 change = params.inner("change").text("kind")
@@ -158,7 +163,7 @@ class MspReader:
                 self._turn_of_asked[asked_id] = turn
                 what, may_be = msp_items.questions(params), msp_items.options(params)
                 self._story.ask(asked_id, Asked(frame.number, session, turn, what, may_be, began_ms=frame.at_ms))
-                return f"{what} {may_be}".strip()
+                return ": ".join(part for part in (what, may_be) if part)
             case "userInput/answer" | "userInput/interrupt":
                 said = msp_items.answers(params)
                 self._story.settle(params.text("userInputId"), said or "interrupted", frame)
@@ -186,9 +191,13 @@ class MspReader:
             self._labels[params.text("approvalId"), choice.text("choiceId")] = choice.text("label")
 
     def _label(self, params: Members) -> str:
+        """What the user saw of the choice."""
         choice = params.text("choiceId")
-        label = self._labels.get((params.text("approvalId"), choice))
-        return f"{label} ({choice})" if label and label != choice else choice
+        return self._labels.get((params.text("approvalId"), choice)) or choice
+
+
+def _named(label: str, choice: str) -> str:
+    return label if label == choice else f"{label} ({choice})"
 
 
 def _unknown(params: Members) -> str:

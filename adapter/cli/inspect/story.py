@@ -155,7 +155,7 @@ class Story:
         """It is answered; what a host then says of the answer is added to it."""
         asked = self.asked.get(asked_id)
         if asked is not None:
-            asked.answer = ": ".join(part for part in (asked.answer, answer) if part)
+            asked.answer = ", then ".join(part for part in (asked.answer, answer) if part)
             asked.waited_ms = between(asked.began_ms, frame.at_ms) if asked.waited_ms is None else asked.waited_ms
 
     def next_stage(self, asked_id: str) -> None:

@@ -63,6 +63,16 @@ _TYPED: Final = Glyphs(
 )
 """For a terminal that has only ASCII."""
 
+_PASSING: Final[dict[Mark, Mark]] = {
+    "": "",
+    "begin": "beside",
+    "inside": "beside",
+    "beside": "beside",
+    "end": "",
+    "alone": "",
+}
+"""What a lane shows below a row."""
+
 _TURN_STYLES: Final = ("cyan", "magenta", "yellow", "green")
 
 
@@ -86,7 +96,7 @@ class Screen:
         table = Table.grid(padding=(0, 2))
         for label, text in facts(self._recording, self._ladder):
             table.add_row(Text(f"  {label}", "dim"), Text(text))
-        self._console.print(table, soft_wrap=False)
+        self._print_table(table)
         for note in self._recording.notes:
             self._console.print(Text(f"  {one_line(note, words.QUOTED)}", "yellow"))
         self._console.print()
@@ -104,7 +114,17 @@ class Screen:
         """Tables of what people look for."""
         for summary in summaries(self._ladder):
             self._console.print()
-            self._console.print(_table(summary), soft_wrap=False)
+            self._print_table(_table(summary))
+
+    def _print_table(self, table: Table) -> None:
+        """A table fills its columns with blanks, which only a terminal needs."""
+        if self._console.is_terminal:
+            return self._console.print(table, soft_wrap=False)
+        with self._console.capture() as capture:
+            self._console.print(table, soft_wrap=False)
+        for line in capture.get().splitlines():
+            self._console.print(Text(line.rstrip()))
+        return None
 
 
 class _Rungs:
@@ -114,6 +134,8 @@ class _Rungs:
         self._glyphs = glyphs
         self._side = side
         self._entries = entries
+        self._several = len({entry.session for entry in entries} - {None}) > 1
+        """Whether it has to be told which session a row is of."""
         self._marks = brackets(entries, ladder.turns)
         self._turns = _turn_of_lanes(entries, self._marks)
         self._numbers = max(len(_numbers(entry)) for entry in entries)
@@ -125,16 +147,13 @@ class _Rungs:
         self._text = max(width - self._begins_ladder - _LADDER - 1, _LEAST_TEXT)
 
     def all(self) -> Iterator[Text]:
-        yield Text(" " * self._begins_ladder + f"{self._side.client:{_LADDER - 1}}{self._side.server}", "dim")
-        session: int | None = None
+        yield Text(
+            " " * self._begins_ladder
+            + f"{self._side.client:{_LADDER - 1}}{self._side.server}{'  in session' if self._several else ''}",
+            "dim",
+        )
         for entry, marks, turns in zip(self._entries, self._marks, self._turns, strict=True):
-            if entry.session is not None and entry.session != session and self._several():
-                session = entry.session
-                yield self._beside(Text(f"session {session}", "bold"), marks, turns, first=True)
             yield from self._rung(entry, marks, turns)
-
-    def _several(self) -> bool:
-        return len({entry.session for entry in self._entries} - {None}) > 1
 
     def _rung(self, entry: Entry, marks: list[Mark], turns: list[int]) -> Iterator[Text]:
         said = self._said(entry)
@@ -143,10 +162,11 @@ class _Rungs:
             lines = list(said.wrap(Console(width=self._text), self._text))
         yield self._first(entry, marks, turns).append_text(lines[0])
         for line in lines[1:]:
-            yield self._beside(line, marks, turns, first=False)
+            yield self._beside(line, marks, turns)
 
     def _first(self, entry: Entry, marks: list[Mark], turns: list[int]) -> Text:
-        text = Text(_numbers(entry).rjust(self._numbers), "dim")
+        text = Text()
+        text.append(_numbers(entry).rjust(self._numbers), "dim")
         if self._times:
             text.append(" " + ("" if entry.at_ms is None else words.clock(entry.at_ms)).rjust(self._times), "dim")
         text.append(" ")
@@ -161,12 +181,10 @@ class _Rungs:
             return self._glyphs.unknown
         return (self._glyphs.to_server if entry.direction == "client" else self._glyphs.to_client)[entry.shape]
 
-    def _beside(self, said: Text, marks: list[Mark], turns: list[int], first: bool) -> Text:
-        """A line without an arrow: before a rung, or what of it did not fit."""
-        passing: dict[Mark, Mark] = {"begin": "" if first else "beside", "end": "beside" if first else ""}
-        through = [passing.get(mark, "beside" if mark == "inside" else mark) for mark in marks]
+    def _beside(self, said: Text, marks: list[Mark], turns: list[int]) -> Text:
+        """What of a rung did not fit, in a line without an arrow."""
         text = Text(" " * self._begins)
-        text.append_text(self._lanes(["" if mark == "alone" else mark for mark in through], turns))
+        text.append_text(self._lanes([_PASSING[mark] for mark in marks], turns))
         text.append(f"{self._between}{self._glyphs.line}      {self._glyphs.line} ", "dim")
         return text.append_text(said)
 
@@ -177,7 +195,10 @@ class _Rungs:
         return text
 
     def _said(self, entry: Entry) -> Text:
-        text = Text(entry.method, _style(entry) or "bold")
+        text = Text()
+        if self._several:
+            text.append(f"{entry.session or '-'} ", "dim")
+        text.append(entry.method, _style(entry) or "bold")
         if entry.words:
             text.append(("  " if entry.method else "") + entry.words, "red" if entry.failed else "")
         if entry.elapsed_ms is not None:
