@@ -118,7 +118,7 @@ async def _heard(host: Host, limit: float) -> Trial:
     """What the host says; it has ended afterwards."""
     began = time.monotonic()
     try:
-        handshake = await host.ready()
+        handshake = _scrubbed(await host.ready(), host)
         seconds = time.monotonic() - began
         sessions = await count_sessions(host)
         return Trial(
@@ -129,6 +129,18 @@ async def _heard(host: Host, limit: float) -> Trial:
     finally:
         with anyio.CancelScope(shield=True):
             await host.close()
+
+
+def _scrubbed(handshake: Handshake, host: Host) -> Handshake:
+    """Words of the host that are shown, without the secrets it was given."""
+    return msgspec.structs.replace(
+        handshake,
+        server_name=host.scrub(handshake.server_name),
+        server_version=host.scrub(handshake.server_version),
+        fingerprint=host.scrub(handshake.fingerprint),
+        granted=frozenset(map(host.scrub, handshake.granted)),
+        sandbox_problem=host.scrub(handshake.sandbox_problem) if handshake.sandbox_problem else None,
+    )
 
 
 async def _abilities(host: Host) -> Abilities | None:

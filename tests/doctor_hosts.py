@@ -1,0 +1,75 @@
+"""Hosts for the doctor. Light, since they start often: see `tests/scripted_hosts.py`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from tests.probed_hosts import Flagged
+from tests.scripted_hosts import Json, ScriptedHost, idle_for_ever
+
+
+class Patient(Flagged):
+    """Says everything a host says, with a list of `stored` sessions; `deaf` ignores the end of input and SIGTERM,
+    `stalls` reads nothing, `slow` waits so many seconds before it reads."""
+
+    stored = 3
+    deaf = False
+    stalls = False
+    slow = 0.0
+    stderr = ""
+    said = ""
+    hangs_on_version = False
+
+    def show_version(self) -> None:
+        if self.hangs_on_version:
+            idle_for_ever()
+        sys.stderr.write(self.stderr)
+        print(self.said or f"Muse Code {self.version} (scripted)")
+
+    def serve(self) -> None:
+        sys.stderr.write(self.stderr)
+        sys.stderr.flush()
+        if self.deaf:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self.stalls:
+            idle_for_ever()
+        time.sleep(self.slow)
+        super().serve()
+        if self.deaf:
+            idle_for_ever()
+
+    def on_session_list(self, request: Json) -> None:
+        params: Json = request["params"]
+        at, limit = int(params.get("cursor") or 0), params["limit"]
+        rows: list[Any] = [{"sessionId": f"s{number}"} for number in range(at, min(at + limit, self.stored))]
+        following = str(at + limit) if at + limit < self.stored else None
+        self.answer(request, sessions=rows, nextCursor=following)
+
+
+class EndsAtOnce(ScriptedHost):
+    """Ends before it has read anything, with words and a code."""
+
+    code = 3
+
+    def serve(self) -> None:
+        os.write(2, b"settings.json, line 7: what is this?\n")
+        os._exit(self.code)
+
+
+class DiesWhileListing(Patient):
+    """Ends when it is asked for its sessions."""
+
+    def on_session_list(self, request: Json) -> None:
+        os._exit(9)
+
+
+class Stays(ScriptedHost):
+    """Ignores the end of its input."""
+
+    def serve(self) -> None:
+        super().serve()
+        idle_for_ever()

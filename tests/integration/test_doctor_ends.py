@@ -1,0 +1,144 @@
+"""`muse-adapter doctor` with hosts that hang, die or stay, and where it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.adapter_process import running_adapter
+from tests.doctor_command import begin, checks, doctor, document
+from tests.doctor_hosts import DiesWhileListing, EndsAtOnce, Patient, Stays
+from tests.faults.hosts_odd_to_launch import OddVersion
+from tests.output_command import ended
+from tests.processes import assert_gone, wait_until
+from tests.scripted_hosts import Placed, place
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are told by /proc")
+
+
+def end_of(*placed: Placed) -> None:
+    assert_gone(pid for host in placed for pid in host.pids())
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_host_that_never_answers_is_told_and_ended(tmp_path: Path, deaf: bool) -> None:
+    placed = place(tmp_path / "host", Patient, stalls=True, deaf=deaf)
+
+    found = document(tmp_path, "--wait", "0.5", muse=placed.muse)
+
+    made = checks(found)
+    assert (made["handshake"]["status"], made["handshake"]["details"]["reason"]) == ("fail", "hostStartTimeout")
+    assert "--wait" in made["handshake"]["fix"]
+    assert {made[name]["details"]["because"] for name in ("login", "sessionStore")} == {"handshake"}
+    assert made["version"]["status"] == "pass", "what does not rest on it is told"
+    assert any(one["reason"] for offer in found["negotiation"] for one in offer["withheld"])
+    end_of(placed)
+
+
+def test_the_wait_is_never_longer_than_what_a_host_gets_from_editors(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, stalls=True)
+    done = doctor(tmp_path, "--json", "--startup-timeout", "0.3", "--wait", "500", muse=placed.muse)
+    assert done.code == 1 and b"within 0.3 s" in done.stdout
+    end_of(placed)
+
+
+def test_a_slow_host_is_waited_for(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, slow=1.5)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert made["handshake"]["status"] == "pass"
+    assert made["handshake"]["details"]["seconds"] >= 1.5
+
+
+def test_a_host_that_stays_after_its_input_is_ended(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, deaf=True)
+    assert document(tmp_path, muse=placed.muse)["ok"] is True
+    end_of(placed)
+
+
+def test_a_binary_that_never_says_its_version_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, hangs_on_version=True)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert (made["version"]["status"], made["version"]["details"]["problem"]) == ("warn", "timeout")
+    assert made["handshake"]["status"] == "pass"
+    assert made["surfaces"]["details"]["storedOutput"] == "versionUnknown"
+    end_of(placed)
+
+
+@pytest.mark.parametrize(("code", "words"), [(3, "configuration"), (5, "session protocol"), (139, "crashed")])
+def test_a_host_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path, code: int, words: str) -> None:
+    placed = place(tmp_path / "host", EndsAtOnce, code=code)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert made["handshake"]["status"] == "fail"
+    assert "settings.json, line 7" in made["handshake"]["summary"] and words in made["handshake"]["summary"]
+    assert made["handshake"]["details"]["exitCode"] == code
+
+
+def test_a_host_that_dies_meanwhile_is_told(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", DiesWhileListing)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert (made["handshake"]["status"], made["sessionStore"]["status"]) == ("pass", "warn")
+
+
+def test_a_file_that_cannot_be_started_fails(tmp_path: Path) -> None:
+    muse = tmp_path / "muse"
+    muse.write_text("#!/no/such/interpreter\n")
+    muse.chmod(0o755)
+    made = checks(document(tmp_path, muse=str(muse)))
+    assert {made[name]["status"] for name in ("version", "handshake")} == {"fail"}
+
+
+def test_a_program_that_floods_its_version_is_bounded(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", OddVersion, bytes=5_000_000)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert made["version"]["status"] == "warn"
+    assert len(made["version"]["summary"]) < 3000
+
+
+# -- interrupted
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_is_quiet_and_leaves_nothing(tmp_path: Path, signum: int) -> None:
+    placed = place(tmp_path / "host", Patient, stalls=True)
+    process = begin(tmp_path, muse=placed.muse)
+    wait_until(lambda: bool(placed.pids("serve.pids")))
+
+    process.send_signal(signum)
+
+    done = ended(process)
+    assert (done.code, done.stdout, done.stderr) == (130, b"", "")
+    end_of(placed)
+
+
+# -- leftovers
+
+
+def leftovers(tmp_path: Path) -> dict[int, str]:
+    """Every process that the doctor takes for one, with the status of the check."""
+    check = checks(document(tmp_path))["leftovers"]
+    assert check["status"] in ("pass", "warn")
+    return {pid: check["fix"] or "" for host in check["details"]["hosts"] for pid in host["pids"]}
+
+
+def test_a_host_whose_adapter_was_killed_is_left_over_and_one_that_is_served_is_not(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Stays)
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize()
+        adapter.new_session(tmp_path)
+        (host,) = placed.pids("serve.pids")
+        try:
+            assert host not in leftovers(tmp_path), "its adapter lives"
+            os.kill(adapter.process.pid, signal.SIGKILL)
+            adapter.process.wait(20)
+
+            found = leftovers(tmp_path)
+
+            assert host in found
+            assert str(host) in found[host], "the advice names it"
+        finally:
+            os.kill(host, signal.SIGKILL)
+    assert_gone([host])
+    assert host not in leftovers(tmp_path)
