@@ -49,6 +49,10 @@ _LACKING: Final = frozenset({"methodNotFound", "experimentalRequired", "capabili
 """Refusals that mean a method is not there, or not for us."""
 
 
+_OFF_SCRIPT: Final = "offScript"
+"""The reason by which a recording refuses whatever is not in it (`adapter.hosts.recorded`): it shows nothing."""
+
+
 def questions() -> list[tuple[str, Params]]:
     """The requests to send, in order, all about one session that nobody has."""
     asked: list[tuple[str, Params]] = [
@@ -70,7 +74,7 @@ def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:
 def _is_there(answer: Params | Exception) -> bool:
     if isinstance(answer, RpcError):
         error = MspError.from_error({"code": answer.code, "message": answer.message, "data": answer.data})
-        return not is_lacking(error)
+        return not is_lacking(error) and error.reason != _OFF_SCRIPT
     return not isinstance(answer, Exception)
 
 

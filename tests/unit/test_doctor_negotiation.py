@@ -149,6 +149,13 @@ def test_without_muse_the_reasons_say_so(tmp_path: Path) -> None:
         assert "no Muse was found" in told[name] or "No Muse was found" in told[name]
 
 
+def test_a_recording_that_does_not_tell_what_its_host_could_do_is_no_host_that_cannot(tmp_path: Path) -> None:
+    recorded = choice(tmp_path, "recorded:/srv/demo/pears")
+    told = reasons(offers(recorded, able(abilities=Abilities()), [EVERYTHING])[0])
+    assert told["session/fork"] == "It is not known whether this host has session/fork: the recording does not tell."
+    assert set(reasons(offers(recorded, able(), [EVERYTHING])[0])) == NEVER
+
+
 def test_what_is_remembered_counts_as_when_serving_and_nothing_more_is_remembered(tmp_path: Path) -> None:
     muse = tmp_path / "muse"
     muse.write_text("#!/bin/sh\n")

@@ -51,6 +51,7 @@ def test_the_questions_name_one_session_that_nobody_has_and_every_command_its_ow
         (RpcError(-32601, "no such method", None), False),
         (RpcError(-32601, "hidden", {"kind": "experimentalRequired"}), False),
         (RpcError(-32010, "not granted", {"kind": "capabilityRequired"}), False),
+        (RpcError(-32603, "not recorded", {"kind": "internal", "reason": "offScript"}), False),
         (BadAnswer("it is no response"), False),
     ],
     ids=lambda value: getattr(value, "message", str(value)),

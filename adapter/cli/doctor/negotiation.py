@@ -33,6 +33,9 @@ from adapter.wire.envelope import Params
 from host_probe import Abilities, cached_version
 
 
+RECORDED: Final = "recorded:"
+
+
 class Known(msgspec.Struct, frozen=True):
     """What `initialize` can go by: what is remembered of the host, else what it has just told."""
 
@@ -77,13 +80,17 @@ def known_of(choice: HostChoice, facts: MuseFacts) -> Known:
         output = refused(facts.version_problem)
     else:
         output = judged(version or facts.version)
-    return Known(
+    known = Known(
         muse=choice.muse,
         output=output,
         abilities=facts.abilities if remembered is None else remembered,
         granted=facts.handshake.granted if facts.handshake is not None else None,
         nobody="the host did not answer" if facts.command else "no Muse was found",
     )
+    if (choice.muse or "").startswith(RECORDED) and known.abilities == Abilities():
+        # It refuses whatever is not in it, also what its host would have answered.
+        return msgspec.structs.replace(known, abilities=None, nobody="the recording does not tell")
+    return known
 
 
 def offers(choice: HostChoice, facts: MuseFacts, profiles: Sequence[ClientProfile] = PROFILES) -> tuple[Offer, ...]:
