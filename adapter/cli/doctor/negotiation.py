@@ -32,7 +32,6 @@ from adapter.msp.host import HostStartError
 from adapter.wire.envelope import Params
 from host_probe import Abilities, cached_version
 
-
 RECORDED: Final = "recorded:"
 
 
