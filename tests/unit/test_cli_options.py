@@ -151,6 +151,44 @@ def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: st
     assert done.stderr.endswith(f"Try `muse-adapter {command} --help`.\n")
 
 
+# -- options of all commands
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PROGRAMS))
+@pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
+def test_every_command_takes_the_global_options_on_either_side(command: str, behind: bool) -> None:
+    option = ["--startup-timeout", "soon"]
+    done = muse_adapter(*([command, *option] if behind else [*option, command]))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'--startup-timeout': must be a positive number of seconds, not 'soon'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "tried"),
+    [
+        (["--muse", "/no/a", "output", "s"], "/no/a"),
+        (["output", "s", "--muse", "/no/b"], "/no/b"),
+        (["--muse", "/no/a", "output", "--muse=/no/b", "s"], "/no/b"),
+        (["output", "--muse", "/no/b", "--", "s"], "/no/b"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_option_that_stands_last_counts(argv: list[str], tried: str) -> None:
+    done = muse_adapter(*argv)
+
+    assert done.returncode == 3
+    assert f"Tried --muse: {tried} (missing)" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["demo", "simulate"])
+def test_a_command_that_has_a_host_of_its_own_takes_no_other(command: str) -> None:
+    done = muse_adapter("--muse", "/no/muse", command)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--muse" in done.stderr
+
+
 # -- help
 
 

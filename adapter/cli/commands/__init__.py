@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NoReturn
@@ -18,7 +19,7 @@ from adapter.cli.commands.record import record
 from adapter.cli.commands.replay import replay
 from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
-from adapter.cli.options import COMMANDS, GlobalOptions
+from adapter.cli.options import COMMANDS, GlobalOptions, flag
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, end_unasked
 
 PROGRAM: Final = "muse-adapter"
@@ -34,21 +35,20 @@ app = typer.Typer(
     context_settings={"help_option_names": []},
 )
 
-_OF_TYPER: Final = {
-    "install_completion": "set up completion in the shell this is called from",
-    "show_completion": "print what sets up completion in the shell this is called from",
+_COMPLETION: Final = {
+    "install_completion": "set up completion in the shell this is called from, or in the one that is named",
+    "show_completion": "print what does that",
 }
 """What the options that Typer adds are for, in the words of all the others."""
+
+_NO_DETECTION: Final = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
+"""With this in the environment Typer's options take the name of a shell, without it they never do."""
 
 
 def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoReturn:  # noqa: B008 (it is immutable)
     """Run one command line and exit with its code; `options` hold where it says nothing else."""
-    root: Any = typer.main.get_command(app)
-    for one in root.params:
-        if one.name in _OF_TYPER:
-            one.help = _OF_TYPER[one.name]
     try:
-        code = root.main(list(argv), PROGRAM, standalone_mode=False, obj=options)
+        code = _application(argv).main(list(argv), PROGRAM, standalone_mode=False, obj=options)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except UsageError as error:
@@ -56,6 +56,15 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
     finally:
         end_unasked()
     sys.exit(code)
+
+
+def _application(argv: Sequence[str]) -> Any:
+    if len(argv) > 1 and argv[0] in map(flag, _COMPLETION) and not argv[1].startswith("-"):
+        os.environ[_NO_DETECTION] = "1"
+    root: Any = typer.main.get_command(app)
+    for option in root.params:
+        option.help = _COMPLETION.get(option.name, option.help)
+    return root
 
 
 def _refuse(error: Any) -> int:
