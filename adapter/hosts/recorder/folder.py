@@ -73,10 +73,12 @@ class Folder:
             OSError: it could not be written; the old one is still there.
         """
         text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        # The folder's own name may be no text.
+        data = text.encode("utf-8", "replace")
         beside = self.path / f".{MANIFEST}.{os.getpid()}"
         try:
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as file:
-                file.write(text.encode())
+                file.write(data)
             beside.replace(self.path / MANIFEST)
         except OSError:
             with contextlib.suppress(OSError):

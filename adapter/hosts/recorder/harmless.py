@@ -27,7 +27,7 @@ OBJECTS: Final = names("""
     patchSummary pendingApprovals pendingRequests pendingUserInputs plan plugins point position preview prompt
     promptCapabilities providers questions queuedInputs queuedTurns quota range reasoningEffort reasoningEffortVariants
     recoveryObservation replayHint requestedSchema requirementId resolution resolvedAnchor resource result resume schema
-    selection serverInfo session sessionCapabilities sessions settlement sideFrom skills snapshot sourceRange
+    selection serverInfo session sessionCapabilities sessionId sessions settlement sideFrom skills snapshot sourceRange
     stageEvidence stages start state statusAttempt statusChildren statusHealth statusProgress statusStep steps stream
     subagentOrigin subject suggestedPrefix target tasks terminal todoList tokenBudget tokenUsage toolCall toolReceipt
     trace update url usage userInputs userShell weekly window
@@ -68,7 +68,9 @@ TIMES: Final = names("""
 """)
 
 FACTS: Final = frozenset(
-    (parent, name) for parent in ("agentInfo", "clientInfo", "serverInfo") for name in ("name", "version")
+    (parent, name)
+    for parent in ("agentInfo", "clientInfo", "createdByClient", "serverInfo")
+    for name in ("name", "version")
 ) | {("schema", "fingerprint")}
 """Members with a name or a version that are harmless in the object that is named first."""
 
@@ -88,6 +90,14 @@ QUESTION_NAMES: Final = frozenset(["questions"])
 
 OPEN: Final = names("args argv arguments env headers mcpServers properties rawArgs rawInput rawOutput structuredData")
 """Members of which nothing is known: what a model, a user or a server put there."""
+
+ARGUMENTS: Final = names("""
+    cmd command content contents cron description diff edits file_content file_path filePath filename glob header id
+    input label line name new newText new_str new_string objective old oldText old_str old_string options patch
+    patch_text path paths pattern prompt q query question questions regex replaceAll replace_all schedule script skill
+    startLine start_line status text todos type url uri
+""")
+"""Names of arguments that tools of Muse have: a card is made of them. Any other name is the tool's, or somebody's."""
 
 STREAMED: Final = names("""
     base64Data blob chunkBase64 content data delta diff newText oldText output summary text visibleOutput

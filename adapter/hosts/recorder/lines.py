@@ -38,18 +38,30 @@ class LineCutter:
         self._held = bytearray()
         self._dropped = 0
 
-    def feed(self, data: bytes) -> list[RawLine]:
-        """The lines that `data` completes."""
-        *pieces, tail = data.split(b"\n")
-        lines = []
-        for piece in pieces:
-            if self._held or len(piece) > self._cap:
-                self._hold(piece)
-                lines += self.end()
-            elif piece and not piece.isspace():
-                lines.append(RawLine(piece, len(piece)))
-        self._hold(tail)
-        return lines
+    def feed(self, data: bytes) -> tuple[list[RawLine], bytes]:
+        """The lines that `data` completes: the one that had begun before, and all that lie in `data`, still in one
+        piece with their LFs. `lines_of` cuts that."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._hold(data)
+            return [], b""
+        begun: list[RawLine] = []
+        start = 0
+        if self._held:
+            start = data.index(b"\n") + 1
+            self._hold(data[: start - 1])
+            begun = self.end()
+        block = data[start:end]
+        self._hold(data[end:])
+        return begun, block
+
+    def lines_of(self, block: bytes) -> list[RawLine]:
+        """The lines in a block that `feed` gave."""
+        return [
+            RawLine(line, len(line)) if len(line) <= self._cap else RawLine(line[: self._prefix], len(line))
+            for line in block.split(b"\n")
+            if line and not line.isspace()
+        ]
 
     def end(self) -> list[RawLine]:
         """The line that is held, if there is one: as if an LF had come, or because nothing comes any more."""

@@ -38,6 +38,9 @@ VARIABLES: Final[dict[Protocol, tuple[str, ...]]] = {
 }
 """What another client says in its own way, so that the recording plays in another folder."""
 
+_BRACE: Final = ord("{")
+_BORDER: Final = "\U0010ffff"
+
 
 class Recording:
     """Takes the bytes of both directions, from any thread. Never raises; says on `say` once if it has to end."""
@@ -66,11 +69,11 @@ class Recording:
 
     def take(self, direction: Direction, data: bytes) -> None:
         """Keep what is about to be passed on."""
-        self._safely(self._keep, direction, self._cutters[direction].feed, data)
+        self._safely(self._cut, direction, data)
 
     def end_of(self, direction: Direction) -> None:
         """This direction has ended: what came without LF was a line."""
-        self._safely(self._keep, direction, self._cutters[direction].end)
+        self._safely(self._keep, direction, self._cutters[direction].end())
 
     def told_version(self, output: str) -> None:
         """What the recorded host prints when it is asked for its version."""
@@ -83,7 +86,7 @@ class Recording:
         with self._lock:
             self._end()
 
-    def _safely(self, work: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
+    def _safely(self, work: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         with self._lock:
             if self._over:
                 return
@@ -109,14 +112,30 @@ class Recording:
 
     # -- lines
 
-    def _keep(self, direction: Direction, cut: Callable[[*Arguments], list[RawLine]], *arguments: *Arguments) -> None:
-        lines = cut(*arguments)
-        if not lines:
+    def _cut(self, direction: Direction, data: bytes) -> None:
+        cutter = self._cutters[direction]
+        begun, block = cutter.feed(data)
+        self._keep(direction, begun)
+        if not block:
             return
+        if self._redactor is None and self._folder is not None and self._handshake.done:
+            self._tell_time()
+            entries = entries_at_once(direction, block, self._at_ms)
+            if entries is not None:
+                self._frames[direction] += block.count(b"\n")
+                return self._folder.append(entries)
+        self._keep(direction, cutter.lines_of(block))
+
+    def _tell_time(self) -> None:
         now = time.monotonic()
         if self._began is None:
             self._began = now
         self._at_ms = int((now - self._began) * 1000)
+
+    def _keep(self, direction: Direction, lines: list[RawLine]) -> None:
+        if not lines:
+            return
+        self._tell_time()
         news = False
         for line in lines:
             news |= self._handshake.notice(direction, line.data)
@@ -186,6 +205,23 @@ class Recording:
     def _variables(self) -> list[str]:
         variables = set(VARIABLES.get(self._handshake.protocol or "msp", ()))
         return sorted(variables if self._redactor is None else variables | self._redactor.variables)
+
+
+def entries_at_once(direction: Direction, block: bytes, at_ms: int) -> bytes | None:
+    """The entries of many lines, made from all of them at once: a stream must not wait for its recording. None if not
+    every line is one that can be an object."""
+    if block[0] != _BRACE or block.count(b"\n{") + 1 != block.count(b"\n"):
+        return None
+    try:
+        text = block.decode()
+    except UnicodeDecodeError:
+        return None
+    if _BORDER in text:
+        return None
+    # The border is a character that JSON writes as it is, so that it still is one between two strings.
+    raws = orjson.dumps(text[:-1].replace("\n", _BORDER))[1:-1]
+    before, after = b'{"dir":"%b","raw":"' % direction.encode(), b'","atMs":%d}\n' % at_ms
+    return before + raws.replace(_BORDER.encode(), after + before) + after
 
 
 def _redacted(redactor: Redactor, direction: Direction, line: RawLine, text: str) -> str:

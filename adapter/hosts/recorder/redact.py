@@ -21,6 +21,7 @@ from typing import Any, Final
 import orjson
 
 from adapter.hosts.recorder.harmless import (
+    ARGUMENTS,
     FACT,
     FACTS,
     ID,
@@ -85,11 +86,14 @@ class Redactor:
         )
 
     def hidden(self, value: Any) -> Any:
-        """A value of which nothing is known: names and numbers are replaced too."""
+        """A value of which nothing is known: numbers are replaced too, and names, unless everybody has them."""
         if isinstance(value, str):
             return self.stand_in(value)
         if isinstance(value, dict):
-            return {self._letters(name): self.hidden(member) for name, member in value.items()}
+            return {
+                name if name in ARGUMENTS else self._letters(name): self.hidden(member)
+                for name, member in value.items()
+            }
         if isinstance(value, list):
             return [self.hidden(item) for item in value]
         if isinstance(value, bool) or value is None:
