@@ -17,7 +17,11 @@ settings.register_profile("same", derandomize=True)
 settings.register_profile("search", derandomize=False, max_examples=20 * settings().max_examples, print_blob=True)
 settings.load_profile("same")
 
+OLDEST: Final = "1.0.1"
 NEWEST: Final = "1.4.13"
+VERIFIED: Final = "1.2.1"
+"""The simulated version of tests that name none."""
+
 BETWEEN: Final = frozenset({"1.1.1", "1.3.0", "1.4.2"})
 """Simulated versions that differ little from their neighbours."""
 
@@ -32,26 +36,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-versions",
         action="store_true",
-        help="run what is shown on every simulated version on all of them, not only on the oldest, the verified and "
-        "the newest",
+        help="run what is shown on every simulated version on all of them, not only on the oldest and the newest",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the versions in between where a test runs on the newest as well."""
+    """Leave out versions where others show the same: those in between where a test runs on the newest as well, the
+    verified one where a test runs on the oldest and the newest with nothing else about them different."""
     if config.getoption("--all-versions"):
         return
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for item in items:
         versions[_function(item)].add(_version(item))
-    left_out = [item for item in items if _version(item) in BETWEEN and NEWEST in versions[_function(item)]]
+        versions[_but_for_version(item)].add(_version(item))
+    left_out = {
+        item
+        for item in items
+        if (_version(item) in BETWEEN and NEWEST in versions[_function(item)])
+        or (_version(item) == VERIFIED and {OLDEST, NEWEST} <= versions[_but_for_version(item)])
+    }
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _function(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
+
+
+def _but_for_version(item: pytest.Item) -> str:
+    """A test with all that it is given except the version."""
+    return item.nodeid.replace(_version(item), "")
 
 
 def _version(item: pytest.Item) -> str:
