@@ -70,7 +70,7 @@ def write(bundle: Bundle, file: Path | None = None) -> Path:
 
 def announcement(file: Path) -> str:
     """What to tell somebody who has got the file."""
-    lines = [f"  {name:15} {what}" for name, what in CONTENTS.items()]
+    lines = [f"  {name:16} {what}" for name, what in CONTENTS.items()]
     hidden = f"Left out or hidden: {LEFT_OUT}.\nLook through it before you send it."
     return "\n".join([f"{file} was written, and only you can read it. It holds:", *lines, hidden])
 
