@@ -5,69 +5,62 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import msgspec
 import orjson
 
 from tests.output_command import Done, ended, start
 from tests.scripted_hosts import Json
 
-SCHEMA: Json = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["schema", "ok", "adapter", "host", "checks", "negotiation"],
-    "properties": {
-        "schema": {"const": 1},
-        "ok": {"type": "boolean"},
-        "adapter": {
-            "type": "object",
-            "required": ["version", "python", "platform"],
-            "properties": {"version": {"type": "string"}},
-        },
-        "host": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["path", "version", "build", "source"],
-            "properties": {name: {"type": ["string", "null"]} for name in ("path", "version", "build", "source")},
-        },
-        "checks": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["id", "status", "summary", "details", "fix"],
-                "properties": {
-                    "id": {"type": "string"},
-                    "status": {"enum": ["pass", "warn", "fail", "skipped"]},
-                    "summary": {"type": "string", "minLength": 1},
-                    "details": {"type": "object", "required": ["why"]},
-                    "fix": {"type": ["string", "null"], "minLength": 1},
-                },
-            },
-        },
-        "negotiation": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["client", "offered", "withheld"],
-                "properties": {
-                    "client": {"type": "string"},
-                    "offered": {"type": "array", "items": {"type": "string"}},
-                    "withheld": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "additionalProperties": False,
-                            "required": ["feature", "reason"],
-                            "properties": {"feature": {"type": "string"}, "reason": {"type": "string", "minLength": 1}},
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
-"""The document's shape, as the issue and `docs/doctor.md` have it."""
+
+class CheckShape(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    status: Literal["pass", "warn", "fail", "skipped"]
+    summary: Annotated[str, msgspec.Meta(min_length=1)]
+    details: dict[str, Any]
+    fix: Annotated[str, msgspec.Meta(min_length=1)] | None
+
+
+class WithheldShape(msgspec.Struct, forbid_unknown_fields=True):
+    feature: str
+    reason: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class OfferShape(msgspec.Struct, forbid_unknown_fields=True):
+    client: str
+    offered: list[str]
+    withheld: list[WithheldShape]
+
+
+class HostShape(msgspec.Struct, forbid_unknown_fields=True):
+    path: str | None
+    version: str | None
+    build: str | None
+    source: str | None
+
+
+class AdapterShape(msgspec.Struct, forbid_unknown_fields=True):
+    version: str
+    python: str
+    platform: str
+
+
+class Shape(msgspec.Struct, forbid_unknown_fields=True):
+    """The document, as `docs/doctor.md` has it: every member is there and no other."""
+
+    schema: Literal[1]
+    ok: bool
+    adapter: AdapterShape
+    host: HostShape
+    checks: list[CheckShape]
+    negotiation: list[OfferShape]
+
+
+def assert_shape(found: Json) -> None:
+    """The document has the shape that is documented."""
+    shape = msgspec.convert(found, Shape)
+    assert all(check.details["why"] for check in shape.checks)
 
 
 def environ(home: Path, **more: str) -> dict[str, str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from adapter.cli.doctor.finding import WHY
 from adapter.msp.abilities import NOBODY
-from tests.doctor_command import SCHEMA, begin, checks, doctor, document, environ
+from tests.doctor_command import assert_shape, begin, checks, doctor, document, environ
 from tests.doctor_hosts import Patient
 from tests.output_command import Store, ended, on_terminal, start
 from tests.processes import assert_gone
@@ -34,7 +34,7 @@ def test_each_simulated_version_is_told_in_one_document_of_the_shape_that_is_doc
 ) -> None:
     found = document(tmp_path, muse=f"simulated:{version}")
 
-    jsonschema.validate(found, SCHEMA)
+    assert_shape(found)
     made = checks(found)
     assert list(made) == list(WHY)
     assert found["ok"] is True
@@ -76,7 +76,7 @@ def test_a_folder_without_a_recording_fails_with_why(tmp_path: Path) -> None:
 def test_without_muse_everything_else_is_told(tmp_path: Path) -> None:
     found = document(tmp_path, muse=None, PATH="/usr/bin:/bin")
 
-    jsonschema.validate(found, SCHEMA)
+    assert_shape(found)
     made = checks(found)
     assert made["executable"]["status"] == "fail"
     for name in ("version", "surfaces", "handshake", "login", "sessionStore"):
@@ -243,6 +243,20 @@ def test_the_clients_that_were_asked_for_are_shown(tmp_path: Path) -> None:
     assert clients("--client", "zed", "--client", "acpx") == ["zed", "acpx"]
     assert clients("--client-capabilities", str(file)) == ["mine"]
     assert clients("--client", "zed", "--client-capabilities", str(file)) == ["zed", "mine"]
+
+
+def test_a_bundle_is_written_beside_the_report(tmp_path: Path) -> None:
+    file = tmp_path / "bundle.zip"
+
+    done = doctor(tmp_path, "--json", "--support", "-o", str(file))
+
+    assert done.code == 0 and json.loads(done.stdout)["ok"] is True
+    assert str(file) in done.stderr, "what was written is told beside the document"
+    with zipfile.ZipFile(file) as bundle:
+        assert json.loads(bundle.read("report.json"))["schema"] == 1
+    again = doctor(tmp_path, "--support", "-o", str(file))
+    assert again.code == 1 and f"{file} cannot be written" in again.stderr
+    assert doctor(tmp_path, "-o", str(file)).code == 2, "without --support there is no such file"
 
 
 # -- where it goes

@@ -33,6 +33,12 @@ def doctor(
             "--read", metavar="SESSION ITEM", help="read a stored output step by step, and show where it stops"
         ),
     ] = None,
+    support: Annotated[
+        bool, typer.Option("--support", help="also write a file to go with a report of a fault, without secrets")
+    ] = False,
+    file: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="where that file goes (default: one named by the date)")
+    ] = None,
     wait: Annotated[
         float,
         typer.Option(metavar="S", show_default=False, help="seconds a host may take to become ready (default: 10)"),
@@ -43,7 +49,17 @@ def doctor(
 
     if not 0 < wait <= LONGEST_WAIT:
         raise typer.BadParameter(f"must be a number of seconds, at most {LONGEST_WAIT:g}", param_hint="--wait")
-    wanted = Wanted(as_json=as_json, wait=wait, profiles=_profiles(clients or [], capabilities), read=read)
+    if file is not None and not support:
+        raise typer.BadParameter("goes with --support only", param_hint="-o")
+    wanted = Wanted(
+        as_json=as_json,
+        wait=wait,
+        profiles=_profiles(clients or [], capabilities),
+        read=read,
+        bundle=support,
+        file=file,
+        options=context.obj._asdict(),
+    )
     logs = log_to_stderr(context.obj.log_level)
     try:
         raise typer.Exit(main(wanted, host_choice(context.obj)))

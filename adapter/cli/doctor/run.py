@@ -6,8 +6,10 @@ import logging
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import anyio
 import msgspec
@@ -17,10 +19,12 @@ from rich.console import Console
 from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
+from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.negotiation import offers
 from adapter.cli.doctor.read_walk import walk
 from adapter.cli.doctor.report import Report
 from adapter.cli.doctor.screen import shown
+from adapter.cli.doctor.support import Bundle, announcement, write
 from adapter.cli.doctor.survey import survey
 from adapter.cli.doctor.trial import READY_SECONDS
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
@@ -42,45 +46,68 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[ClientProfile, ...] = PROFILES
     read: tuple[str, str] | None = None
     """A session and an item of it, to be read step by step."""
+    bundle: bool = False
+    """Whether a file is written to go with a report of a fault."""
+    file: Path | None = None
+    """Where that goes, if not to a name of its own."""
+    options: Mapping[str, Any] = {}
+    """The global options by their names, for the bundle."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    report: Report
+    facts: MuseFacts
 
 
 def main(wanted: Wanted, choice: HostChoice) -> int:
     """Do it; the exit code tells whether a check failed."""
-    report = anyio.run(_run, wanted, choice)
-    if report is None:
+    told = anyio.run(_run, wanted, choice)
+    if told is None:
         return EXIT_INTERRUPTED
+    report = told.report
     try:
         typer.echo(report.document() if wanted.as_json else shown(report), nl=False)
     except BrokenPipeError:
         raise
     except OSError as error:
-        typer.echo(f"muse-adapter: the report cannot be written: {error.strerror or error}", err=True)
-        return EXIT_FAILED
+        return _not_written("the report", error)
+    if wanted.bundle:
+        try:
+            file = write(Bundle(report, told.facts, choice, wanted.options, os.environ), wanted.file)
+        except OSError as error:
+            return _not_written(str(wanted.file or "the bundle"), error)
+        typer.echo(announcement(file), err=True)
     return EXIT_OK if report.ok else EXIT_FAILED
 
 
-async def _run(wanted: Wanted, choice: HostChoice) -> Report | None:
-    """The report, None if it was interrupted. What was started has ended."""
-    report: Report | None = None
+def _not_written(what: str, error: OSError) -> int:
+    typer.echo(f"muse-adapter: {what} cannot be written: {error.strerror or error}", err=True)
+    return EXIT_FAILED
+
+
+async def _run(wanted: Wanted, choice: HostChoice) -> _Told | None:
+    """What there is to tell, None if it was interrupted. What was started has ended."""
+    told: _Told | None = None
     console = Console(stderr=True)
     waiting = console.status("Looking at Muse and what it runs in…") if console.is_terminal else nullcontext()
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as work, waiting:
             tasks.start_soon(_stop_on_signal, work)
-            report = await _report(wanted, choice, Background(tasks, log))
+            told = await _told(wanted, choice, Background(tasks, log))
         tasks.cancel_scope.cancel()
-    return report
+    return told
 
 
-async def _report(wanted: Wanted, choice: HostChoice, background: Background) -> Report:
+async def _told(wanted: Wanted, choice: HostChoice, background: Background) -> _Told:
     found = await survey(choice, os.environ, background, wanted.wait)
     reads = () if wanted.read is None else await walk(choice, *wanted.read)
-    return Report(
+    report = Report(
         adapter={"version": __version__, "python": platform.python_version(), "platform": sys.platform},
         host=found.host,
         checks=found.checks + reads,
         negotiation=offers(choice, found.facts, wanted.profiles),
     )
+    return _Told(report, found.facts)
 
 
 async def _stop_on_signal(work: anyio.CancelScope) -> None:
