@@ -24,6 +24,7 @@ from adapter.cli.options import COMMANDS, OPTIONS, GlobalOptions, flag
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
 from tests import checklist
+from tests.command_line_page import with_commands
 from tests.example_conversation import example
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -31,6 +32,7 @@ README: Final = ROOT / "README.md"
 SIMULATED_HOST: Final = ROOT / "docs" / "simulated-host.md"
 ERRORS: Final = ROOT / "docs" / "errors.md"
 CONFIGURATION: Final = ROOT / "docs" / "configuration.md"
+COMMAND_LINE: Final = ROOT / "docs" / "command-line.md"
 CONFORMANCE: Final = ROOT / "docs" / "conformance.md"
 STORED_OUTPUT: Final = ROOT / "docs" / "stored-output.md"
 DEMO: Final = ROOT / "docs" / "demo.md"
@@ -200,6 +202,7 @@ def main() -> None:
     STORED_OUTPUT.write_text(with_example(STORED_OUTPUT.read_text("utf-8")), "utf-8")
     SIMULATED_HOST.write_text(with_tables(SIMULATED_HOST.read_text("utf-8"), simulated_host()), "utf-8")
     CONFIGURATION.write_text(with_tables(CONFIGURATION.read_text("utf-8"), configuration()), "utf-8")
+    COMMAND_LINE.write_text(with_commands(COMMAND_LINE.read_text("utf-8")), "utf-8")
     CONFORMANCE.write_text(checklist.document(), "utf-8")
     ERRORS.write_text(with_host_errors(ERRORS.read_text("utf-8")), "utf-8")
     demo = run_demo()

@@ -35,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": []},
 )
 
-_COMPLETION: Final = {
+COMPLETION: Final = {
     "install_completion": "set up completion in the shell this is called from, or in the one that is named",
     "show_completion": "print what does that",
 }
@@ -59,11 +59,11 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
 
 
 def _application(argv: Sequence[str]) -> Any:
-    if len(argv) > 1 and argv[0] in map(flag, _COMPLETION) and not argv[1].startswith("-"):
+    if len(argv) > 1 and argv[0] in map(flag, COMPLETION) and not argv[1].startswith("-"):
         os.environ[_NO_DETECTION] = "1"
     root: Any = typer.main.get_command(app)
     for option in root.params:
-        option.help = _COMPLETION.get(option.name, option.help)
+        option.help = COMPLETION.get(option.name, option.help)
     return root
 
 
