@@ -1,7 +1,7 @@
 """All checks: which rest on which, and how long each may take. Those that rest on nothing run side by side.
 
-The longest way is a host that starts and never answers: 2.5 s for its flags, the wait for it (10 s), and 2.5 s until it
-is killed, if it ignores being asked to end. Everything else is done meanwhile.
+The longest way is a host that starts and never answers: the wait for it and for its flags (10 s), and 3 s until it is
+killed, if it ignores being asked to end. Everything else is done meanwhile.
 """
 
 from __future__ import annotations

@@ -80,10 +80,14 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 async def try_host(choice: HostChoice, muse: Sequence[str], background: Background, wait: float) -> Trial:
     """Start `serve` and hear what it says; it has ended when this returns. `wait` is how long it may take to become
-    ready. At worst it takes that, and 9 seconds for the flags, the list, and the end."""
+    ready, and for its flags if it does not tell those. At worst the list and the end take 9 seconds more."""
+    began = time.monotonic()
     known = await _known_flags(choice, muse)
     flags = tuple(flag for flag in READ_ONLY_FLAGS if flag in known)
     limit = min(choice.startup_timeout, wait)
+    if time.monotonic() - began >= FLAGS_SECONDS:
+        # What does not even tell its flags has had a part of its time.
+        limit = max(limit / 2, limit - FLAGS_SECONDS)
     command = HostCommand([*muse, "serve", *flags], choice.environ)
     trial = await _run(choice, command, background, limit, SESSION_CAPABILITIES)
     if trial.failure is not None and _OFF_SCRIPT_WORDS in str(trial.failure):
