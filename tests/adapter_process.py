@@ -21,6 +21,7 @@ from typing import Any, Final
 import orjson
 
 from tests.oracles.acp_schema import check_transcript
+from tests.processes import proc
 
 Json = dict[str, Any]
 
@@ -186,7 +187,7 @@ class AdapterProcess:
         """Process ids of the adapter's direct children."""
         pid = self.process.pid
         found: list[int] = []
-        for task in Path(f"/proc/{pid}/task").iterdir():
+        for task in (proc() / str(pid) / "task").iterdir():
             # A thread may end while we look.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 found += [int(word) for word in (task / "children").read_text().split()]

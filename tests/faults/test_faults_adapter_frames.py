@@ -13,6 +13,7 @@ from tests.adapter_process import AdapterProcess, running_adapter
 from tests.faults.hosts_of_bytes import AnswersTooMuch, Crowded, Interjects, Pieces, WritesLongLine
 from tests.faults.scripted_turns import Plays, ended, item
 from tests.faults.with_host import INITIALIZE_LINE, null_errors, opened, request, say, serves_on
+from tests.processes import proc
 from tests.scripted_hosts import ScriptedHost, place
 
 MIB: Final = 1024 * 1024
@@ -33,7 +34,7 @@ def prompt_line(request_id: Any, session_id: str, text: str) -> bytes:
 
 def peak_memory(adapter: AdapterProcess) -> int:
     """The most memory the adapter has had so far, in bytes."""
-    status = Path(f"/proc/{adapter.process.pid}/status").read_text()
+    status = (proc() / str(adapter.process.pid) / "status").read_text()
     [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024
 

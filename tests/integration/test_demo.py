@@ -17,6 +17,7 @@ import pytest
 from adapter.cli import demo
 from adapter.cli.demo_client import STEP_SECONDS
 from adapter.cli.stop_signals import EXIT_INTERRUPTED
+from tests.processes import proc
 from tests.write_docs import DEMO as DOCUMENT
 from tests.write_docs import DEMO_SECONDS, README, as_always, demo_in, some_of
 
@@ -62,7 +63,7 @@ class Place:
 
 
 def _pids() -> Iterator[int]:
-    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+    return (int(path.name) for path in proc().iterdir() if path.name.isdigit())
 
 
 def _environ(pid: int) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapter_process import AdapterProcess, Json, running_adapter
-from tests.processes import open_descriptors
+from tests.processes import open_descriptors, proc
 
 NOBODY = "01900000-0000-7000-8000-00000000feed"
 
@@ -22,7 +22,7 @@ GROWTH = 12 * 1024
 
 def resident(adapter: AdapterProcess) -> int:
     """The memory of the adapter, in kilobytes."""
-    status = Path(f"/proc/{adapter.process.pid}/status").read_text()
+    status = (proc() / str(adapter.process.pid) / "status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
 
 

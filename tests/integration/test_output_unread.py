@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from tests.output_clients import READ, address, reading
+from tests.processes import proc
 
 PAGE = 1024 * 1024
 READS = 60
@@ -17,7 +18,7 @@ MOST_GROWTH_KIB = 40 * 1024
 
 
 def resident_kib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
+    status = (proc() / str(pid) / "status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")))
 
 
