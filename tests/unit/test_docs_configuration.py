@@ -63,7 +63,7 @@ def variables(tree: ast.AST, names: dict[str, object]) -> Iterator[str]:
             and node.args
         ):
             source, key = node.func.value, node.args[0]
-        elif isinstance(node, ast.Subscript):
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             source, key = node.value, node.slice
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
             source, key = node.comparators[0], node.left
@@ -83,7 +83,7 @@ def test_every_variable_that_is_read_is_listed_and_no_other() -> None:
 
 
 def test_every_way_to_read_a_variable_is_seen() -> None:
-    code = "environ.get('A', 1); os.environ['B']; 'C' in choice.environ; self.environ.get(D); other.get('E'); x['F']"
+    code = "environ.get('A', 1); os.environ['B']; 'C' in choice.environ; self.environ.get(D); other.get('E'); x['F']; environ['G'] = 1"
 
     assert set(variables(ast.parse(code), {"D": "D_VALUE"})) == {"A", "B", "C", "D_VALUE"}
 
