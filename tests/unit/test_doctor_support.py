@@ -257,6 +257,27 @@ def test_a_value_within_another_one_does_not_save_it() -> None:
     assert hides.text("plum-12-and-more, plum-12") == "[hidden], [hidden]"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "it says 'a\\tb \"ü\" c'",
+        'it says "a\\tb \\"ü\\" c"',
+        'it says "a\\tb \\"\\u00fc\\" c"',
+        'it says a b "ü" c',
+        'it says a\tb "ü" c',
+    ],
+    ids=["quoted", "JSON", "ASCII", "folded", "itself"],
+)
+def test_a_value_is_found_however_it_is_spelled(told: str) -> None:
+    shown = redaction([], [], {"ODD": 'a\tb "ü" c'}).text(told)
+    assert "[hidden]" in shown and "ü" not in shown and "u00fc" not in shown
+
+
+def test_a_value_is_found_where_its_password_is_hidden_already() -> None:
+    hides = redaction([], [], {"HTTPS_PROXY": "http://anne:quince@proxy.invalid:3128"})
+    assert hides.text("by http://[hidden]@proxy.invalid:3128.") == "by [hidden]."
+
+
 def test_the_user_and_the_machine_are_those_that_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "medlar.example.org")
     monkeypatch.setenv("LOGNAME", "quincella")

@@ -1,20 +1,22 @@
 """What leaves the machine in a bundle: everything but what tells secrets, or who somebody is and on which machine.
 
-Values are looked for as they are, wherever they stand. What is hidden is hidden before it is formatted: a value that a
-table has broken into two lines, or that JSON has escaped, would not be found.
+Values are looked for wherever they stand, before anything is formatted: one that a table has broken into two lines
+would not be found.
 """
 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from adapter.acp.text import one_line
 from adapter.msp.secrets import HIDDEN, MIN_SECRET_LENGTH, scrub
 
 HOME: Final = "~"
@@ -53,8 +55,8 @@ class Redaction:
 
     def __init__(self, environ: Mapping[str, str], home: Path, users: Iterable[str], machines: Iterable[str]) -> None:
         self._environ = environ
-        values = {value for name, value in environ.items() if _tells(name, value)}
-        self._values = _longest_first(values)
+        values = [value for name, value in environ.items() if _tells(name, value)]
+        self._values = _longest_first(spelled for value in values for spelled in _spellings(value))
         homes = {str(home), os.path.realpath(home), *(environ.get(name, "") for name in _HOME_VARIABLES)}
         self._homes = [_beginning(place) for place in _longest_first(homes) if len(place) > 1]
         self._names = [(_whole(name), MACHINE) for name in _longest_first(filter(_is_somebody, machines))]
@@ -103,6 +105,14 @@ def _tells(name: str, value: str) -> bool:
     return not (os.path.isabs(value) and os.path.exists(value))  # noqa: PTH110, PTH117 - a value may be no path
 
 
+def _spellings(value: str) -> Iterator[str]:
+    """As it may stand in what was made of it: with its secret part hidden already, folded into one line, in a text of
+    JSON, in Python's way to quote."""
+    for one in (value, scrub(value, {})):
+        yield from (one, one_line(one, len(one)), repr(one)[1:-1], json.dumps(one)[1:-1])
+        yield json.dumps(one, ensure_ascii=False)[1:-1]
+
+
 def _is_somebody(name: str) -> bool:
     return len(name) >= SHORTEST_NAME and name.lower() not in _NOBODY
 
@@ -119,4 +129,4 @@ def _beginning(place: str) -> re.Pattern[str]:
 
 def _longest_first(words: Iterable[str]) -> list[str]:
     """So that none that is a part of another one spoils it."""
-    return sorted(set(words), key=lambda word: (-len(word), word))
+    return sorted({*words} - {""}, key=lambda word: (-len(word), word))
