@@ -83,7 +83,10 @@ def test_every_variable_that_is_read_is_listed_and_no_other() -> None:
 
 
 def test_every_way_to_read_a_variable_is_seen() -> None:
-    code = "environ.get('A', 1); os.environ['B']; 'C' in choice.environ; self.environ.get(D); other.get('E'); x['F']; environ['G'] = 1"
+    code = """
+environ.get('A', 1); os.environ['B']; 'C' in choice.environ; self.environ.get(D)
+other.get('E'); x['F']; environ['G'] = 1
+"""
 
     assert set(variables(ast.parse(code), {"D": "D_VALUE"})) == {"A", "B", "C", "D_VALUE"}
 
