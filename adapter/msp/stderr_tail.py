@@ -23,7 +23,11 @@ class StderrTail:
         self._open = rest[-TAIL_BYTES:]
 
     def text(self) -> str:
-        """The last lines, at most `TAIL_BYTES` of them; not scrubbed."""
+        """The last lines, at most `TAIL_BYTES` of them; not scrubbed. Whole ones, unless the last is too long itself:
+        nobody would know the rest of a secret for what it is."""
         lines = [*self._lines, self._open] if self._open.strip() else list(self._lines)
-        tail = b"\n".join(lines)[-TAIL_BYTES:]
+        kept = b"\n".join(lines)
+        tail = kept[-TAIL_BYTES:]
+        if len(tail) < len(kept) and kept[-TAIL_BYTES - 1] != ord("\n"):
+            tail = tail.partition(b"\n")[2] or tail
         return tail.decode("utf-8", "replace").lstrip("\ufffd").strip()

@@ -34,6 +34,14 @@ def test_an_endless_line_is_bounded_and_cut_between_characters(end: bytes) -> No
     assert TAIL_BYTES - 3 <= len(text.encode()) <= TAIL_BYTES
 
 
+@pytest.mark.parametrize("length", [89, 90, 91, 127])
+def test_no_part_of_a_line_that_is_cut_is_kept_before_others(length: int) -> None:
+    lines = [f"{number:03} {'x' * (length - 4)}" for number in range(TAIL_LINES)]
+    kept = tail_of("\n".join(lines).encode()).splitlines()
+    assert kept == lines[-len(kept) :]
+    assert TAIL_BYTES - length <= sum(map(len, kept)) + len(kept) - 1 <= TAIL_BYTES
+
+
 def test_bytes_that_are_no_text_do_no_harm() -> None:
     assert tail_of(b"before\n\xff\xfe\x00\nafter\n").splitlines()[0] == "before"
     assert tail_of() == ""
