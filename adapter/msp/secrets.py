@@ -13,12 +13,13 @@ HIDDEN: Final = "[hidden]"
 
 _NAME: Final = r"(?:key|token|secret|password|passwd|credentials?|_pat)"
 _SECRET_VARIABLE: Final = re.compile(rf"{_NAME}$", re.IGNORECASE)
+# Each is tried at the beginning of a word only: from every character on, a long word would take a second and more.
 _PATTERNS: Final = (
     re.compile(r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}"),
-    re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@]+(?=@)"),
+    re.compile(r"(?i)(?<![a-z0-9+.-])([a-z0-9+.-]+://)[^\s/@]+(?=@)"),
     # `NAME=value`, `name: value`, `"name": "value"`, `--name value`
-    re.compile(rf"(?i)([A-Z0-9_.-]*{_NAME}[\"']?\s*[=:]\s*[\"']?)(?!\[hidden)[^\s,;&\"'}}]+"),
-    re.compile(rf"(?i)(--[a-z0-9-]*{_NAME}\s+)[^\s-]\S*"),
+    re.compile(rf"(?i)(?<![A-Z0-9_.-])([A-Z0-9_.-]*{_NAME}[\"']?\s*[=:]\s*[\"']?)(?!\[hidden)[^\s,;&\"'}}]+"),
+    re.compile(rf"(?i)(?<![a-z0-9-])((?=[a-z0-9-]*--)[a-z0-9-]*{_NAME}\s+)[^\s-]\S*"),
 )
 
 

@@ -50,3 +50,16 @@ def test_q1_what_explains_a_failure_stays(text: str) -> None:
 def test_scrubbing_twice_changes_nothing() -> None:
     once = scrub("API_KEY=abcdefgh and --token abcdefgh and Bearer abcdefgh", {})
     assert scrub(once, {}) == once
+
+
+@pytest.mark.parametrize("piece", ["x", "x-", "--a", "a://", "x.", "key "])
+def test_a_long_text_is_scrubbed_in_one_pass(piece: str) -> None:
+    """One look from each of so many characters on would take hours."""
+    text = piece * (1_000_000 // len(piece)) + " token=abcdefgh"
+    assert scrub(text, {}).endswith(f"{piece} token={HIDDEN}")
+
+
+def test_what_hides_in_the_middle_of_a_word_is_found() -> None:
+    assert scrub("x--token abcdefgh, 1https://ada:abcdefgh@host my.api_key:abcdefgh", {}) == (
+        f"x--token {HIDDEN} 1https://{HIDDEN}@host my.api_key:{HIDDEN}"
+    )
