@@ -61,6 +61,8 @@ def test_warnings_are_named() -> None:
 def test_a_failure_is_begun_with_the_first_and_nothing_is_said_to_work() -> None:
     said = conclusion(report(check("executable", "fail", "Install Muse."), check("handshake", "fail", "Run it.")))
     assert said == "2 checks failed: executable, handshake. Begin with executable. Install Muse."
+    one = conclusion(report(check("executable", "fail", "Install Muse."), check("handshake", "skipped")))
+    assert one == "One check failed: executable. Install Muse."
 
 
 def test_a_login_that_is_not_known_is_told_of_and_one_that_was_not_looked_at_is_not() -> None:

@@ -249,7 +249,7 @@ def test_a_mismatch_is_described_without_the_values() -> None:
 
 def test_an_unreadable_line_gets_one_answer_without_an_id() -> None:
     mismatch = Player(script()).unreadable("is not JSON")
-    assert mismatch.reply is not None
+    assert isinstance(mismatch, Mismatch) and mismatch.reply is not None
     reply = orjson.loads(mismatch.reply)
     check_server_frame(reply, None, closed=True)
     assert (reply["id"], reply["error"]["code"]) == (None, -32700)
@@ -260,3 +260,89 @@ def test_what_is_left_is_named() -> None:
     play(player, *BEFORE_STOP)
     unfinished = player.unfinished()
     assert unfinished is not None and "line 12" in unfinished and "turn/interrupt" in unfinished
+
+
+# -- what our recorder keeps, and recordings of ACP agents
+
+
+def recorded(*spoken: tuple[str, str], variables: frozenset[str] = frozenset()) -> Player:
+    lines = []
+    for number, (direction, raw) in enumerate(spoken, 1):
+        assert direction in ("client", "server")
+        frame = orjson.loads(raw) if raw.startswith("{") else None
+        lines.append(Line(number, direction, raw, frame))  # type: ignore[arg-type]
+    return Player(Script(tuple(lines), Manifest(variables=variables)))
+
+
+def test_a_line_that_was_no_frame_stands_for_any_other_and_is_waited_for() -> None:
+    ask, answer = '{"id":1,"method":"a"}', '{"id":1,"result":{}}'
+    player = recorded(("client", "junk"), ("client", ask), ("client", "more junk"), ("server", answer))
+
+    assert player.unreadable("is not JSON") == []
+    assert player.feed(orjson.loads(ask)) == []
+    assert player.unfinished() is not None
+    assert player.unreadable("is longer than 9 bytes") == [answer.encode()]
+    assert player.unfinished() is None
+    assert isinstance(player.unreadable("is not JSON"), Mismatch)
+
+
+def test_a_frame_may_come_before_a_line_that_was_none() -> None:
+    player = recorded(("client", "junk"), ("client", '{"id":1,"method":"a"}'), ("server", '{"id":1,"result":{}}'))
+
+    assert player.feed({"id": 8, "method": "a"}) == [b'{"id":8,"result":{}}']
+
+
+def test_exact_bytes_are_played_where_a_line_is_no_text() -> None:
+    hello = Line(1, "client", "{}", {"method": "a"})
+    player = Player(Script((hello, Line(2, "server", "\ufffd", None, data=b"\xff"))))
+
+    assert player.feed({"method": "a"}) == [b"\xff"]
+
+
+def test_a_variable_may_be_in_every_entry_of_a_list() -> None:
+    ask = '{"id":1,"method":"turn/start","params":{"input":[{"type":"text","text":"qqqq"},{"type":"text","text":"rrrr"}]}}'
+    said = '{"method":"item/completed","params":{"item":{"text":"rrrr"}}}'
+
+    def turn(*texts: str) -> dict[str, Any]:
+        parts = [{"type": "text", "text": text} for text in texts]
+        return {"id": 1, "method": "turn/start", "params": {"input": parts}}
+
+    def player() -> Player:
+        return recorded(("client", ask), ("server", said), variables=frozenset({"params.input[*].text"}))
+
+    assert player().feed(turn("do", "it")) == [said.replace("rrrr", "it").encode()]
+    assert isinstance(player().feed(turn("do")), Mismatch)
+    other = turn("do", "it")
+    other["params"]["input"][1]["type"] = "image"
+    assert isinstance(player().feed(other), Mismatch)
+
+
+def test_an_acp_client_makes_up_ids_of_messages_and_terminals_and_says_more_in_meta() -> None:
+    prompt = (
+        '{"id":1,"method":"session/prompt","params":{"sessionId":"s","messageId":"m1","prompt":[],"_meta":{"a":1}}}'
+    )
+    create = '{"id":1,"method":"terminal/create","params":{"sessionId":"s"}}'
+    made = '{"id":1,"result":{"terminalId":"t1"}}'
+    output = '{"id":2,"method":"terminal/output","params":{"terminalId":"t1"}}'
+    player = recorded(("client", prompt), ("server", create), ("client", made), ("server", output))
+
+    own = {"sessionId": "s", "messageId": "mine", "prompt": [], "_meta": {"traceparent": "x"}}
+    assert player.feed({"id": "r", "method": "session/prompt", "params": own}) == [create.encode()]
+    (asked,) = fed(player, {"id": 1, "result": {"terminalId": "term-7"}})
+    assert asked["params"] == {"terminalId": "term-7"}
+
+
+def fed(player: Player, frame: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = player.feed(frame)
+    assert not isinstance(answer, Mismatch), str(answer)
+    return [orjson.loads(line) for line in answer]
+
+
+def test_an_acp_client_takes_a_request_back_by_its_own_id() -> None:
+    ask, cancel = '{"id":1,"method":"a"}', '{"method":"$/cancel_request","params":{"requestId":1}}'
+    player = recorded(("client", ask), ("client", cancel), ("server", '{"id":1,"result":{}}'))
+
+    assert player.feed({"id": "mine", "method": "a"}) == []
+    assert fed(player, {"method": "$/cancel_request", "params": {"requestId": "mine"}}) == [
+        {"id": "mine", "result": {}}
+    ]

@@ -60,10 +60,10 @@ def test_a_file_in_its_way_is_an_error(tmp_path: Path) -> None:
         Folder.claim(tmp_path / "file")
 
 
-def test_of_lines_that_do_not_fit_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_lines_that_do_not_fit_whole_ones_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Folder.claim(tmp_path / "out")
     folder.append(b"first\n")
-    room = [4]
+    room = [11]
 
     def full(fd: int, data: Any) -> int:
         if not room:
@@ -73,10 +73,10 @@ def test_of_lines_that_do_not_fit_nothing_is_left(tmp_path: Path, monkeypatch: p
     write = os.write
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space"):
-        folder.append(b"second\n")
+        folder.append(b"second\nthird\nfourth\n")
     monkeypatch.undo()
 
-    assert (folder.path / TRANSCRIPT).read_bytes() == b"first\n"
+    assert (folder.path / TRANSCRIPT).read_bytes() == b"first\nsecond\n"
 
 
 def test_a_manifest_that_cannot_be_replaced_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

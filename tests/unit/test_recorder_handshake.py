@@ -55,8 +55,7 @@ def test_what_is_not_the_handshake_tells_nothing() -> None:
     )
     assert handshake.protocol is None
 
-    for direction, each in [asked(), ("server", line(id=2, result={})), ("server", line(id=1, method="x"))]:
-        handshake.notice(direction, each)
+    handshake = shown(asked(), ("server", line(id=2, result={})), ("server", line(id=1, method="x")))
     assert (handshake.protocol, handshake.done) == ("msp", False)
 
 

@@ -106,7 +106,9 @@ def test_what_came_before_the_first_frame_is_kept_in_its_place(kept: Kept) -> No
 
 
 def test_a_run_that_says_much_without_a_frame_of_the_client_is_not_held(kept: Kept) -> None:
-    kept.take(*[("server", b"x" * 1000 + b"\n")] * (PRELUDE_BYTES // 1000 + 10), ("client", HELLO))
+    for _ in range(PRELUDE_BYTES // 1000 + 10):
+        kept.take(("server", b"x" * 1000 + b"\n"))
+    kept.take(("client", HELLO))
 
     assert not kept.out.exists() and not kept.recording._prelude
 
@@ -123,7 +125,10 @@ def test_lines_that_are_no_frames_are_kept_exactly(kept: Kept) -> None:
 
 
 def test_a_line_that_is_too_long_is_kept_by_its_beginning(kept: Kept) -> None:
-    kept.take(("client", HELLO), *[("server", b"x" * (1 << 20))] * 33, ("server", b"\n" + WELCOME))
+    kept.take(("client", HELLO))
+    for _ in range(33):
+        kept.take(("server", b"x" * (1 << 20)))
+    kept.take(("server", b"\n" + WELCOME))
 
     _, cut, after = load_script(kept.out).lines
     assert cut.length == 33 << 20 > LONGEST_LINE

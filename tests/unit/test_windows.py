@@ -14,6 +14,8 @@ from typing import Final
 
 import pytest
 
+from tests.unit.conftest import POSIX_ONLY
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 PRETEND: Final = """
@@ -21,6 +23,7 @@ import sys
 # What others wrote is imported first: it looks for itself.
 import anyio, anyio._backends._asyncio, msgspec, orjson, rich.console, rich.progress, typer
 import asyncio, subprocess, sysconfig, tempfile, zoneinfo
+import hypothesis, jsonschema, mypy, packaging.requirements, pytest, trio, yaml
 import os, signal, time
 
 class Missing:
@@ -43,6 +46,9 @@ sys.platform = "win32"
 """
 
 
+IMPORT: Final = "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)"
+
+
 def pretending(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `code` where the names are missing."""
     command = [sys.executable, "-c", PRETEND + code, *arguments]
@@ -56,8 +62,16 @@ def modules() -> list[str]:
 
 
 def test_every_module_can_be_imported() -> None:
-    done = pretending("import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)", *modules())
+    done = pretending(IMPORT, *modules())
 
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_every_test_that_is_run_there_can_be_imported() -> None:
+    names = {path.name for path in (ROOT / "tests" / "unit").glob("test_*.py")}
+
+    assert set(POSIX_ONLY) < names
+    done = pretending(IMPORT, *(f"tests.unit.{name.removesuffix('.py')}" for name in sorted(names - {*POSIX_ONLY})))
     assert done.returncode == 0, done.stderr[-2000:]
 
 

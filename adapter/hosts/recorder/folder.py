@@ -53,7 +53,7 @@ class Folder:
         """Write whole lines behind the others, at once: there is no buffer that could be lost.
 
         Raises:
-            OSError: they could not be written; of the last ones nothing is left.
+            OSError: they could not all be written; those that are there are whole.
         """
         rest = memoryview(lines)
         try:
@@ -61,8 +61,9 @@ class Folder:
                 rest = rest[os.write(self._transcript, rest) :]
         except OSError:
             # A full disk takes a part of a line.
+            whole = lines.rfind(b"\n", 0, len(lines) - len(rest)) + 1
             with contextlib.suppress(OSError):
-                os.ftruncate(self._transcript, self._size)
+                os.ftruncate(self._transcript, self._size + whole)
             raise
         self._size += len(lines)
 
