@@ -300,7 +300,8 @@ def test_exact_bytes_are_played_where_a_line_is_no_text() -> None:
 
 
 def test_a_variable_may_be_in_every_entry_of_a_list() -> None:
-    ask = '{"id":1,"method":"turn/start","params":{"input":[{"type":"text","text":"qqqq"},{"type":"text","text":"rrrr"}]}}'
+    parts = '{"type":"text","text":"qqqq"},{"type":"text","text":"rrrr"}'
+    ask = f'{{"id":1,"method":"turn/start","params":{{"input":[{parts}]}}}}'
     said = '{"method":"item/completed","params":{"item":{"text":"rrrr"}}}'
 
     def turn(*texts: str) -> dict[str, Any]:
