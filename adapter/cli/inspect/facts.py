@@ -36,6 +36,8 @@ def facts(recording: Recording, ladder: Ladder) -> list[tuple[str, str]]:
     """In the order of interest; what is not known is left out."""
     about, totals, side = recording.about, ladder.totals, sides(recording)
     lasted = "not recorded" if totals.lasted_ms is None else words.lasted(totals.lasted_ms)
+    if totals.lasted_ms is not None and not totals.timed:
+        lasted += f" from the first to the last notification, by the {side.server}'s clock"
     told = [
         ("about", about.text("description")),
         ("protocol", recording.protocol.upper()),

@@ -52,6 +52,8 @@ class Totals(msgspec.Struct, frozen=True):
     sizes: dict[Direction, int]
     """Bytes of the frames, without the ends of lines."""
     lasted_ms: int | None
+    timed: bool
+    """Whether each frame has its time. Else only the host's notifications have one, by its clock."""
     slowest: tuple[Entry, ...]
     """Answers, the slowest first."""
     unanswered: tuple[Entry, ...]
@@ -238,6 +240,7 @@ def _totals(recording: Recording, entries: tuple[Entry, ...], times: dict[int, i
         frames,
         sizes,
         max(times.values()) - min(times.values()) if times else None,
+        any(line.at_ms is not None for line in recording.script.lines),
         tuple(sorted(answers, key=lambda entry: -(entry.elapsed_ms or 0))[:SLOWEST]),
         tuple(entry for entry in entries if entry.shape == "request" and entry.partner is None),
         tuple(entry for entry in entries if entry.failed),

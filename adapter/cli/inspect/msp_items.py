@@ -55,12 +55,22 @@ def state(item: Members) -> str:
         lengths = quoted(text) if text else ""
     elif kind in ("toolCall", "userShell"):
         lengths = _output(item)
+    else:
+        children = item.objects("children")
+        lengths = listed(
+            [
+                item.text("controlStatus"),
+                counted(len(children), "child", "children") if children else "",
+                item.text("fallbackText", "message", "finalSummary"),
+            ]
+        )
     took = item.number("durationMs")
     ended = status not in ("", OPEN, "completed")
     return listed(
         [
             status if ended or not lengths else "",
             lengths,
+            item.text("statusLine") if status == OPEN else "",
             "" if took is None else lasted(took),
             item.text("failureReason", "failureKind"),
             "taken back" if item.flag("retracted") else "",

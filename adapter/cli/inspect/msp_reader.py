@@ -165,16 +165,15 @@ class MspReader:
                 self._story.ask(asked_id, Asked(frame.number, session, turn, what, may_be, began_ms=frame.at_ms))
                 return ": ".join(part for part in (what, may_be) if part)
             case "userInput/answer" | "userInput/interrupt":
-                said = msp_items.answers(params)
-                self._story.settle(params.text("userInputId"), said or "interrupted", frame)
-                return said
+                self._story.settle(params.text("userInputId"), msp_items.answers(params), frame)
+                return msp_items.answers(params)
             case "userInput/cancel" | "userInput/clarify":
                 said = params.text("reason") or params.inner("clarification").text("content")
+                self._story.settle(params.text("userInputId"), words.quoted(said) if said else "", frame)
                 return words.quoted(said) if said else ""
             case "userInput/settled":
-                said = words.listed([params.text("outcome"), msp_items.answers(params), params.text("reason")])
-                self._story.settle(params.text("userInputId"), said, frame)
-                return said
+                self._story.settle(params.text("userInputId"), params.text("outcome"), frame)
+                return words.listed([params.text("outcome"), msp_items.answers(params), params.text("reason")])
         return ""
 
     def _asked_to_approve(self, frame: Frame, session: str, turn: str) -> str:

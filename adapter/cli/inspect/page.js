@@ -4,6 +4,7 @@
 const recording = JSON.parse(document.getElementById("recording").textContent);
 const ROW = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--row"), 10);
 const SPARE = 12; // Rows drawn beyond each edge of what is seen.
+const PRINTED = 2000; // Rows that are printed; a printer takes minutes for a long recording.
 const MOST = 200000; // Characters of a frame that are laid out unasked.
 const KINDS = {
   handshake: "handshake", session: "session", turn: "turns", text: "texts", item: "items", consent: "asked of the user",
@@ -216,9 +217,12 @@ function layOut() {
 function draw() {
   const scroll = $("scroll");
   const first = printing ? 0 : Math.max(0, Math.floor(scroll.scrollTop / ROW) - SPARE);
-  const last = printing ? shown.length : Math.min(shown.length, Math.ceil((scroll.scrollTop + scroll.clientHeight) / ROW) + SPARE);
+  const last = printing ? Math.min(shown.length, PRINTED) : Math.min(shown.length, Math.ceil((scroll.scrollTop + scroll.clientHeight) / ROW) + SPARE);
   const made = [];
   for (let place = first; place < last; place++) made.push(rowElement(place));
+  if (printing && last < shown.length) {
+    made.push(element("p", "", `The first ${PRINTED} of ${shown.length} rows. Filters choose what is printed.`));
+  }
   if (!shown.length) {
     const empty = element("div", "", "Nothing fits.");
     empty.id = "empty";
