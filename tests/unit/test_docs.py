@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from adapter import __version__
 from adapter.acp import errors
 from adapter.bridge import host_errors, outcomes
 from adapter.hosts.simulated import faults, profiles, scripts
@@ -218,3 +219,10 @@ def test_the_layout_has_every_folder_of_the_code() -> None:
 
     assert folders - {"adapter"} <= listed
     assert all((ROOT / name).is_dir() for name in listed)
+
+
+# -- install.md
+
+
+def test_the_wheel_that_is_installed_is_the_one_that_is_made() -> None:
+    assert re.findall(r"muse_adapter-([\w.]+)-py3-none-any\.whl", doc("install.md")) == [__version__]
