@@ -91,7 +91,7 @@ def test_without_muse_everything_else_is_told(tmp_path: Path) -> None:
 def test_without_muse_the_last_sentence_says_what_to_do(tmp_path: Path) -> None:
     done = doctor(tmp_path, muse=str(tmp_path / "missing"))
     assert done.code == 1
-    assert "Begin with executable. Install Muse" in " ".join(done.stdout.decode().split())
+    assert "One check failed: executable. Install Muse" in " ".join(done.stdout.decode().split())
 
 
 # -- a Muse of its own

@@ -11,7 +11,8 @@ def conclusion(report: Report) -> str:
     """In a sentence or three."""
     failed = [check for check in report.checks if check.status == "fail"]
     if any(not is_read(check) for check in failed):
-        return f"{_count(failed)} failed: {_names(failed)}. Begin with {failed[0].id}. {failed[0].fix or ''}".rstrip()
+        begin = f"Begin with {failed[0].id}." if len(failed) > 1 else ""
+        return " ".join(filter(None, (f"{_count(failed)} failed: {_names(failed)}.", begin, failed[0].fix)))
     # What follows from the version alone is told in the sentence about stored output.
     warned = [check for check in report.checks if check.status == "warn" and check.id != "surfaces"]
     works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
