@@ -68,10 +68,11 @@ def test_every_module_can_be_imported() -> None:
 
 
 def test_every_test_that_is_run_there_can_be_imported() -> None:
-    names = {path.name for path in (ROOT / "tests" / "unit").glob("test_*.py")}
+    tests = {*(ROOT / "tests" / "unit").glob("test_*.py"), *(ROOT / "tests" / "conformance").glob("test_*.py")}
 
-    assert set(POSIX_ONLY) < names
-    done = pretending(IMPORT, *(f"tests.unit.{name.removesuffix('.py')}" for name in sorted(names - {*POSIX_ONLY})))
+    assert set(POSIX_ONLY) < {path.name for path in tests}
+    run = sorted(path for path in tests if path.name not in POSIX_ONLY)
+    done = pretending(IMPORT, *(f"tests.{path.parent.name}.{path.stem}" for path in run))
     assert done.returncode == 0, done.stderr[-2000:]
 
 
