@@ -94,6 +94,28 @@ def test_a_host_that_does_not_start_has_an_exit_code_of_its_own(
     assert_gone(placed.pids("serve.pids"))
 
 
+def test_a_wrong_digest_of_a_whole_read_speaks_of_no_resume(store: Store, tmp_path: Path) -> None:
+    wrong = reference(digest="sha256:" + "0" * 64)
+    done, _ = scripted(store, tmp_path / "muse", pages=[[revised(outputRef=wrong)]])
+
+    assert reason(done) == "digestMismatch"
+    assert "read them again" in done.stderr and "resume" not in done.stderr
+
+
+def test_what_the_sentence_says_is_not_said_twice(store: Store, tmp_path: Path) -> None:
+    done, _ = scripted(store, tmp_path / "muse", page={"byteLen": 7})
+
+    said = done.stderr.removeprefix("muse-adapter: inconsistentPage: ").partition(" (")
+    assert said[0].startswith("The host's page cannot be trusted: ")
+    assert said[2] == "retryable false)\n"
+
+
+def test_a_time_that_is_whole_is_written_so(store: Store, tmp_path: Path) -> None:
+    done, _ = scripted(store, tmp_path / "muse", "--startup-timeout", "1", script=DeafHost)
+
+    assert done.stderr.endswith("within 1 s (retryable true, budgetSeconds 1)\n")
+
+
 # -- ends
 
 
