@@ -57,6 +57,13 @@ def test_an_adapter_whose_pid_is_used_again_is_gone() -> None:
     assert [host.pids for host in hosts] == [(11,)]
 
 
+def test_an_adapter_below_a_host_that_is_left_over_is_none_itself() -> None:
+    family = [process(11), process(os.getpid(), late=60), process(12, late=70)]
+    hosts, strays = sort_out([*family, process(31, living())], NOW)
+    assert [(host.pids, host.children) for host in hosts] == [((11,), (12,))]
+    assert strays == []
+
+
 def test_what_outlived_even_the_host_is_no_host() -> None:
     assert sort_out([process(12, late=60)], NOW) == ([], [12])
 
@@ -78,8 +85,8 @@ def test_a_host_that_is_left_over_is_a_warning_that_says_what_to_end(monkeypatch
     check = looked(monkeypatch, process(11), process(12, late=60))
 
     assert check.status == "warn"
-    assert "pid 11, with 1 below" in check.summary
-    assert check.fix is not None and "kill 11 12" in check.fix
+    assert "pid 11, with 1 that it started" in check.summary
+    assert check.fix is not None and "kill 11;" in check.fix
     assert check.details["hosts"][0]["pids"] == (11,)
 
 

@@ -2,7 +2,7 @@
 
 What a host starts inherits its mark and is left over with it: a process that began with the mark is the host itself (or
 its launcher), and one that began later was started by it. An adapter that runs below a host marks its own hosts anew,
-and is itself never taken for a host.
+and is itself never taken for a leftover.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ def look_for_leftovers(finding: Finding) -> None:
     if not hosts:
         finding.good("No host of an adapter that is gone.")
     for host in hosts[:MAX_TOLD]:
-        below = f", with {len(host.children)} below" if host.children else ""
+        below = f", with {len(host.children)} that it started" if host.children else ""
+        pids = " ".join(map(str, host.pids))
         finding.warn(
             f"A host without its adapter runs since {_age(host.seconds)} (pid {_listed(host.pids)}{below}).",
-            f"End it: kill {' '.join(map(str, (*host.pids, *host.children)[:MAX_TOLD]))}; if it stays, kill -9.",
+            f"End it: kill {pids}; if it stays: kill -9 {pids}.",
         )
 
 
@@ -82,9 +83,11 @@ def marked_processes() -> list[Marked]:
 
 def sort_out(processes: Iterable[Marked], now: int) -> tuple[list[Leftover], list[int]]:
     """The hosts that are left over, oldest first, and the processes that outlived even those."""
+    known = list(processes)
+    adapters = {process.mark.adapter for process in known if _lives(process.mark)}
     families: defaultdict[Mark, list[Marked]] = defaultdict(list)
-    for process in processes:
-        if began_at(process.mark.adapter) != process.mark.adapter_began:
+    for process in known:
+        if not _lives(process.mark) and process.pid not in adapters:
             families[process.mark].append(process)
     hosts, strays = [], []
     second = ticks_a_second()
@@ -96,6 +99,11 @@ def sort_out(processes: Iterable[Marked], now: int) -> tuple[list[Leftover], lis
         else:
             strays += others
     return sorted(hosts, key=lambda host: -host.seconds), sorted(strays)
+
+
+def _lives(mark: Mark) -> bool:
+    """Whether the adapter that made the mark is there: its pid may have been used again."""
+    return began_at(mark.adapter) == mark.adapter_began
 
 
 def _mark_of(process: Path) -> Mark | None:

@@ -112,6 +112,8 @@ async def _told(wanted: Wanted, choice: HostChoice, background: Background) -> _
 
 async def _stop_on_signal(work: anyio.CancelScope) -> None:
     """Ctrl-C and its like end the looking, not the tidying up."""
+    if sys.platform == "win32":
+        return
     with anyio.open_signal_receiver(*INTERRUPTS) as signals:
         async for _ in signals:
             work.cancel()

@@ -12,7 +12,6 @@ from typing import Final
 
 import anyio
 import msgspec
-from anyio import to_thread
 
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.cli.doctor.cache_check import judge_cache
@@ -23,6 +22,7 @@ from adapter.cli.doctor.leftovers import look_for_leftovers
 from adapter.cli.doctor.machine_checks import judge_dependencies, judge_environment, judge_terminal
 from adapter.cli.doctor.muse_checks import judge_surfaces, judge_version, look_for, stand_in
 from adapter.cli.doctor.report import Check, HostFacts
+from adapter.cli.doctor.threads import beside
 from adapter.cli.doctor.trial import READY_SECONDS, Trial, try_host
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
@@ -76,10 +76,10 @@ class _Survey:
     async def _look(self, check_id: str, look: Callable[[Finding], object]) -> None:
         """Make a check that may wait for a disk, and must not keep the others from going on."""
 
-        async def beside(finding: Finding) -> None:
-            await to_thread.run_sync(look, finding, abandon_on_cancel=True)
+        async def look_beside(finding: Finding) -> None:
+            await beside(partial(look, finding))
 
-        self._checks[check_id] = await examine(check_id, LOOK_SECONDS, beside)
+        self._checks[check_id] = await examine(check_id, LOOK_SECONDS, look_beside)
 
     async def _look_at_muse(self) -> None:
         await self._look("executable", self._find)
