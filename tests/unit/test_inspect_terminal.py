@@ -44,7 +44,7 @@ def test_a_pipe_gets_one_plain_line_for_each_row(tmp_path: Path, capsys: pytest.
 
     assert lines[0] == "trees"
     assert "  frames     3 from the client" in text
-    at = lines.index("            client host")
+    at = lines.index("          client host")
     assert lines[at + 1 : at + 3] == [
         "1 0.000   │─────▶│ initialize  tester 3",
         "2 0.010   │◀╌╌╌╌╌│ initialize  muse-session-server 1.2.1, grants sessionMcp  10 ms",

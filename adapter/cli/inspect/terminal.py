@@ -76,13 +76,20 @@ _PASSING: Final[dict[Mark, Mark]] = {
 _TURN_STYLES: Final = ("cyan", "magenta", "yellow", "green")
 
 
+class _Terminal(Console):
+    """A console that leaves it to its user what to do when nobody reads any more; rich ends the program."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Screen:
     """One recording on the terminal."""
 
     def __init__(self, recording: Recording, ladder: Ladder, name: str) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console = _Terminal(highlight=False, soft_wrap=True)
         if not self._console.is_terminal:
             self._console.width = _WIDEST
         self._recording = recording
