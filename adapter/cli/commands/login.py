@@ -16,9 +16,9 @@ def login(context: typer.Context) -> None:
         muse = resolve_muse(choice)
         code = run_login(muse, choice.environ)
     except HostStartError as error:
-        typer.echo(error.details, err=True)
+        typer.echo(f"muse-adapter: {error.details}", err=True)
         raise typer.Exit(1) from None
     except OSError as error:
-        typer.echo(f"{muse[0]} cannot be started: {error.strerror or error}", err=True)
+        typer.echo(f"muse-adapter: {muse[0]} cannot be started: {error.strerror or error}", err=True)
         raise typer.Exit(1) from None
     raise typer.Exit(code)
