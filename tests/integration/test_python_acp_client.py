@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio.subprocess import DEVNULL
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, cast
@@ -105,12 +105,15 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(
-    home: Path, version: str = "1.2.1", capabilities: schema.ClientCapabilities | None = None
+    home: Path,
+    version: str = "1.2.1",
+    capabilities: schema.ClientCapabilities | None = None,
+    command: Sequence[str] = (),
 ) -> AsyncIterator[Conversation]:
-    """An initialized adapter. When it ends well, every frame was as the schema says, nothing was left without an
-    answer, and the adapter exited with 0."""
+    """An initialized adapter, or what `command` starts in its place. When it ends well, every frame was as the schema
+    says, nothing was left without an answer, and it exited with 0."""
     editor = Editor()
-    command = (sys.executable, "-m", "adapter.cli.entry", "--muse", f"simulated:{version}")
+    command = command or (sys.executable, "-m", "adapter.cli.entry", "--muse", f"simulated:{version}")
     async with asyncio.timeout(CONVERSATION_SECONDS):
         async with acp.spawn_agent_process(
             cast(acp.Client, editor),

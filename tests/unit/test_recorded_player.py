@@ -347,3 +347,13 @@ def test_an_acp_client_takes_a_request_back_by_its_own_id() -> None:
     assert fed(player, {"method": "$/cancel_request", "params": {"requestId": "mine"}}) == [
         {"id": "mine", "result": {}}
     ]
+
+
+def test_what_a_client_says_in_its_own_way_may_be_left_out_or_added() -> None:
+    with_it = '{"id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{}}}}'
+    without = '{"id":1,"method":"initialize","params":{"protocolVersion":1}}'
+
+    for raw, other in ((with_it, without), (without, with_it)):
+        player = recorded(("client", raw), variables=frozenset({"params.clientCapabilities"}))
+        assert player.feed(orjson.loads(other)) == []
+        assert isinstance(recorded(("client", raw)).feed(orjson.loads(other)), Mismatch)

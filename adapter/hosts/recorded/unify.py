@@ -94,7 +94,7 @@ class Unification(msgspec.Struct, frozen=True):
         """The first difference that nothing allows."""
         if path in self.free:
             return None
-        if path in self.minted or path in self.variables or _INDEX.sub("[*]", path) in self.variables:
+        if path in self.minted or self._varies(path):
             return self._bound(recorded, played, path)
         if type(recorded) is not type(played):
             return _differs(path, recorded, played)
@@ -119,13 +119,20 @@ class Unification(msgspec.Struct, frozen=True):
             if name in skipped:
                 continue
             if name not in played:
+                if self._varies(here):
+                    continue
                 return Difference(here, "is missing")
             if found := self.difference(member, played[name], here):
                 return found
         for name in played:
-            if name not in recorded and name not in skipped:
-                return Difference(f"{path}.{name}" if path else name, "is not in the recording")
+            here = f"{path}.{name}" if path else name
+            if name not in recorded and name not in skipped and not self._varies(here):
+                return Difference(here, "is not in the recording")
         return None
+
+    def _varies(self, path: str) -> bool:
+        """Whether what is there is the client's own, or may be left out."""
+        return path in self.free or path in self.variables or _INDEX.sub("[*]", path) in self.variables
 
     def _list(self, recorded: list[Any], played: list[Any], path: str) -> Difference | None:
         for at, (item, other) in enumerate(zip(recorded, played, strict=False)):
