@@ -8,7 +8,7 @@ from adapter.cli.doctor.client_profiles import PROFILES
 from adapter.cli.doctor.negotiation import FEATURES
 from adapter.cli.doctor.read_walk import PIECE_BYTES, START_SECONDS, STEPS
 from adapter.cli.doctor.support import CONTENTS, LEFT_OUT
-from tests.unit.test_docs import doc, rows, section
+from tests.documents import doc, rows, section
 
 NEGOTIATION = section(doc("doctor.md"), "Negotiation")
 READ = section(doc("doctor.md"), "A read, step by step")
