@@ -154,8 +154,8 @@ def test_a_read_host_that_dies_fails_its_reads_and_is_replaced(tmp_path: Path, m
 
 
 def test_a_read_host_that_does_not_get_ready_costs_the_start_up_budget(tmp_path: Path) -> None:
-    with waiting(tmp_path, "initialize", "--startup-timeout", "6") as it:
-        assert it.outcome() == (-32603, {"reason": "hostStartTimeout", "retryable": True, "budgetSeconds": 6})
+    with waiting(tmp_path, "initialize", "--startup-timeout", "3") as it:
+        assert it.outcome() == (-32603, {"reason": "hostStartTimeout", "retryable": True, "budgetSeconds": 3})
         assert it.client.adapter.prompt(SESSION, "go")["stopReason"] == "end_turn"
         assert it.client.adapter.finish() == 0
 

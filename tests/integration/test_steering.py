@@ -10,6 +10,7 @@ import pytest
 from tests.adapter_process import AdapterProcess, Json, running_adapter
 from tests.faults.cancelling import CANCELLED, END_TURN, cancel_request, cancel_session
 from tests.faults.hosts_hard_to_stop import IgnoresInterrupts
+from tests.hurried import hurried
 from tests.processes import wait_until
 from tests.scripted_hosts import ScriptedHost, place
 
@@ -149,7 +150,8 @@ def test_at_most_so_many_are_on_their_way_and_each_can_be_taken_back(tmp_path: P
 
 def test_a_turn_that_is_being_stopped_takes_no_more_words(tmp_path: Path) -> None:
     host = place(tmp_path / "host", NeverSteers)
-    with running_adapter(tmp_path, muse=host.muse) as adapter:
+    command = hurried(bridge__turns__prompts__CANCEL_GRACE=1.0)
+    with running_adapter(tmp_path, muse=host.muse, command=command) as adapter:
         session_id, prompt, turn_id = begin(adapter, tmp_path, MUSE)
         with adapter.one_write():
             cancel_session(adapter, session_id, prompt)

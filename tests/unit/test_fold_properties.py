@@ -160,7 +160,7 @@ def test_whole_delivery_shows_exactly_the_final_text(script: Script, data: st.Da
 
 
 @given(st.booleans(), st.data())
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_text_with_holes_is_filled_or_told_anew_and_never_doubled(late_starts: bool, data: st.DataObject) -> None:
     script = data.draw(scripts(late_starts=late_starts))
     lost = data.draw(holes(len(script.events)))
