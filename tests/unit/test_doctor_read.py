@@ -240,6 +240,25 @@ async def test_of_several_outputs_the_first_is_read(tmp_path: Path) -> None:
     assert "the first of its 2 outputs" in check.summary
 
 
+RECORDED = "recorded:" + str(Path(__file__).parents[2] / "fixtures" / "hosts" / "1.2.1")
+RECORDED_SESSION = "0198f000-0000-7000-8000-000000000001"
+RECORDED_ITEM = "0198f000-0000-7000-8000-000000000002-i2"
+
+
+async def test_what_a_recording_has_not_is_no_failure(tmp_path: Path) -> None:
+    choice = HostChoice({"PATH": "/usr/bin:/bin"}, tmp_path, f"{RECORDED}/read-three-pages")
+    checks = await walk(choice, RECORDED_SESSION, RECORDED_ITEM)
+    # It was read in shorter pieces when it was recorded.
+    assert [check.status for check in checks] == ["pass"] * 10 + ["skipped"] * 3
+    assert checks[10].summary.startswith("The recording has no such question: Off script")
+
+
+async def test_what_a_recording_refuses_as_its_host_did_is_a_failure(tmp_path: Path) -> None:
+    choice = HostChoice({"PATH": "/usr/bin:/bin"}, tmp_path, f"{RECORDED}/read-refused-sessionNotStored")
+    stopped = stop(list(await walk(choice, "no-such-session", RECORDED_ITEM)))
+    assert stopped.id == "read.7"
+
+
 async def test_a_folder_that_is_gone_is_warned_of(tmp_path: Path) -> None:
     checks = await walked(placed_in(tmp_path, workspace=str(tmp_path / "gone")))
     assert [check.status for check in checks].count("warn") == 1

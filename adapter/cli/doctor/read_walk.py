@@ -25,6 +25,7 @@ from adapter.bridge.stored_output.negotiation import Negotiation, negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.references import OutputRef, references_of
 from adapter.bridge.stored_output.request import ReadRequest, read_request
+from adapter.cli.doctor.negotiation import RECORDED
 from adapter.cli.doctor.report import Check, Status
 from adapter.cli.output_pieces import Checksum, page_bytes
 from adapter.msp.host import Host
@@ -116,7 +117,9 @@ class _FirstOutput(PageRead):
 class _Walk:
     """How far it came, and what was seen on the way."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, recorded: bool) -> None:
+        self.recorded = recorded
+        """Whether the host is a recording, which refuses whatever is not in it."""
         self.last = 0
         """The last check that has passed."""
         self.refusal: RpcError | None = None
@@ -131,7 +134,7 @@ class _Walk:
 
 async def walk(choice: HostChoice, session_id: str, item_id: str) -> tuple[Check, ...]:
     """`read.1` to `read.13`: those that passed, the one that did not, and those that were not reached."""
-    it = _Walk()
+    it = _Walk(recorded=(choice.muse or "").startswith(RECORDED))
     async with anyio.create_task_group() as tasks:
         bounded = msgspec.structs.replace(choice, startup_timeout=min(choice.startup_timeout, START_SECONDS))
         read_host = ReadHost(bounded, __version__, Background(tasks, log), idle_seconds=0)
@@ -195,6 +198,8 @@ def _refused(it: _Walk, refusal: RpcError) -> _Told:
         if it.negotiation.host_version is None:
             fix = "See the checks `executable` and `version`."
     facts = {"error": {"code": refusal.code, "message": refusal.message, "data": data}}
+    if it.recorded and reason == "hostError":
+        return "skipped", f"The recording has no such question: {sentence.rstrip('.')}.", facts, None
     return "fail", f"{sentence.rstrip('.')} ({reason}).", facts, fix
 
 
