@@ -27,11 +27,14 @@ _ON_A_TERMINAL: Final = (
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
+    completing = bool(os.environ.get(COMPLETION))
+    if sys.argv[1:2] == ["record"] and not completing:
+        _record_at_once(sys.argv[1:])
     # What a signal has to do depends on the command, and imports take a while.
     with held_back():
         from adapter.cli.options import wanted
 
-        asked = None if os.environ.get(COMPLETION) else wanted(sys.argv[1:])
+        asked = None if completing else wanted(sys.argv[1:])
         if asked is not None and asked[0] == "serve":
             leave_when_asked()
         else:
@@ -46,6 +49,19 @@ def main() -> None:
     from adapter.cli.commands import run
 
     run([command], options)
+
+
+def _record_at_once(argv: list[str]) -> None:
+    """Record, and never return, if the command line is the usual one: what is recorded should start as fast as it
+    does without."""
+    leave_when_interrupted()
+    from adapter.cli.record_line import record_line
+
+    line = record_line(argv)
+    if line is not None:
+        from adapter.hosts.recorder import relay
+
+        relay.leave(relay.record(line.out, line.command, redact=line.redact))
 
 
 def serve(options: GlobalOptions) -> int:
