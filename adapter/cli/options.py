@@ -61,9 +61,10 @@ def _bytes(text: str) -> int:
 
 
 def _log_level(text: str) -> str:
-    if text not in LOG_LEVELS:
+    level = text.lower()
+    if level not in LOG_LEVELS:
         raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
-    return text
+    return level
 
 
 class Option(NamedTuple):

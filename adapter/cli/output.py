@@ -7,8 +7,6 @@ lease taken, nothing changed. Every piece is checked on its own, so an output th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +14,6 @@ import anyio
 import msgspec
 import typer
 from anyio.abc import TaskStatus
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.text import Text
 
 from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse, version_cache
@@ -31,6 +26,7 @@ from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
 from adapter.cli.output_list import rows, show
 from adapter.cli.output_pieces import Checksum, Pieces
+from adapter.cli.output_screen import Screen
 from adapter.cli.output_target import Target
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
 from adapter.msp.host import HostStartError
@@ -166,32 +162,6 @@ async def _require_offered(choice: HostChoice) -> None:
         raise Failed("outputNotAdvertised", negotiation.reason)
 
 
-class _Screen:
-    """A bar on a terminal, on stderr; nothing where the bytes go to the same terminal, or where nobody looks."""
-
-    def __init__(self, target: Target) -> None:
-        self._console = Console(stderr=True)
-        self._shown = self._console.is_terminal and not target.is_terminal
-
-    def starting(self) -> AbstractContextManager[object]:
-        """Until it is known how much there is."""
-        return self._console.status("starting Muse") if self._shown else nullcontext()
-
-    @contextmanager
-    def reading(self, done: int, total: int) -> Iterator[Callable[[int], None]]:
-        """From then on; what it gives is to be told how far it is."""
-        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-        text = TextColumn("{task.description}")
-        with Progress(text, *columns, console=self._console, disable=not self._shown, transient=True) as progress:
-            task = progress.add_task("reading", completed=done, total=total)
-            yield lambda now: progress.update(task, completed=now)
-
-    def told(self, sentence: str) -> None:
-        """In one piece, whatever the terminal makes of it: a path that is broken cannot be copied."""
-        if self._shown:
-            self._console.print(Text(sentence), soft_wrap=True)
-
-
 def _advice(target: Target) -> str:
     """What to do about bytes that are not the right ones."""
     if target.kept:
@@ -216,9 +186,10 @@ class _Reading:
 
     async def _list(self) -> None:
         scan = HandleScan(self._wanted.session_id)
-        async with host_to_read_from(self._read_host, self._startup_timeout) as host:
-            await stored_workspace(host, self._wanted.session_id)
-            await look_through(host, scan)
+        with Screen().starting():
+            async with host_to_read_from(self._read_host, self._startup_timeout) as host:
+                await stored_workspace(host, self._wanted.session_id)
+                await look_through(host, scan)
         found = rows(scan.items())
         show(found)
         if not found:
@@ -228,7 +199,7 @@ class _Reading:
 
     async def _fetch(self, item_id: str) -> None:
         target = Target(self._wanted.file)
-        screen = _Screen(target)
+        screen = Screen(quiet=target.is_terminal)
         with screen.starting():
             reference = await self._reference(item_id)
         pieces, checksum = self._planned(reference, target)

@@ -37,12 +37,21 @@ def show_versions(options: GlobalOptions) -> int:
 def _muse(choice: HostChoice) -> str:
     try:
         command = resolve_muse(choice)
-    except HostStartError:
-        return f"no Muse found: {choice.muse}" if choice.muse else "no Muse found"
+    except HostStartError as error:
+        if not choice.muse:
+            return "no Muse found"
+        return f"no Muse found: {error.details if _is_stand_in(choice) else choice.muse}"
     ask = functools.partial(probe_version, command, environ=choice.environ, cache=version_cache(choice))
     probe = anyio.run(ask)
-    kind = (choice.muse or "").partition(":")[0]
     if probe.problem is not None:
         return f"{choice.muse or command[0]} {_PROBLEMS[probe.problem]}"
     version = probe.version.build or probe.version.release
-    return f"{kind} Muse {version}" if kind in STAND_INS else f"Muse {version} ({command[0]})"
+    return f"{_kind(choice)} Muse {version}" if _is_stand_in(choice) else f"Muse {version} ({command[0]})"
+
+
+def _is_stand_in(choice: HostChoice) -> bool:
+    return _kind(choice) in STAND_INS
+
+
+def _kind(choice: HostChoice) -> str:
+    return (choice.muse or "").partition(":")[0]

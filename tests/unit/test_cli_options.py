@@ -59,6 +59,10 @@ def test_options_may_stand_on_either_side_of_serve(argv: list[str]) -> None:
     assert wanted(argv) == ("serve", GlobalOptions(muse="simulated", log_level="debug"))
 
 
+def test_a_level_of_logging_may_be_written_large() -> None:
+    assert wanted(["--log-level", "DEBUG"]) == ("serve", GlobalOptions(log_level="debug"))
+
+
 def test_every_option_is_taken_on_the_way_to_serving() -> None:
     numbers = {
         "--startup-timeout": "1.5",
@@ -149,6 +153,21 @@ def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: st
     assert (done.returncode, done.stdout) == (2, "")
     assert "--nonsense" in done.stderr
     assert done.stderr.endswith(f"Try `muse-adapter {command} --help`.\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "where"),
+    [
+        (["--muse"], "muse-adapter"),
+        (["serve", "--muse"], "muse-adapter serve"),
+        (["output", "s", "i", "-o"], "muse-adapter output"),
+        (["output", "--nonsense"], "muse-adapter output"),
+        (["output"], "muse-adapter output"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_where_to_look_is_the_help_of_the_command(argv: list[str], where: str) -> None:
+    assert muse_adapter(*argv).stderr.endswith(f"\nTry `{where} --help`.\n")
 
 
 # -- options of all commands

@@ -52,7 +52,7 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except UsageError as error:
-        code = _refuse(error)
+        code = _refuse(error, argv)
     finally:
         end_unasked()
     sys.exit(code)
@@ -67,10 +67,12 @@ def _application(argv: Sequence[str]) -> Any:
     return root
 
 
-def _refuse(error: Any) -> int:
+def _refuse(error: Any, argv: Sequence[str]) -> int:
     """One line that says what is wrong with the command line, and one that says where to look."""
     typer.echo(f"{PROGRAM}: {error.format_message()}", err=True)
-    where = error.ctx.command_path if error.ctx is not None else PROGRAM
+    # Not every kind of mistake knows the command it was made in.
+    named = next((word for word in argv if word in COMMANDS), "") if error.ctx is None else ""
+    where = error.ctx.command_path if error.ctx is not None else f"{PROGRAM} {named}".strip()
     typer.echo(f"Try `{where} --help`.", err=True)
     code: int = error.exit_code
     return code
