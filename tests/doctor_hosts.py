@@ -14,12 +14,13 @@ from tests.scripted_hosts import Json, ScriptedHost, idle_for_ever
 
 class Patient(Flagged):
     """Says everything a host says, with a list of `stored` sessions; `deaf` ignores the end of input and SIGTERM,
-    `stalls` reads nothing, `slow` waits so many seconds before it reads."""
+    `stalls` reads nothing, `slow` waits so many seconds before it reads, `page_seconds` before each page of a list."""
 
     stored = 3
     deaf = False
     stalls = False
     slow = 0.0
+    page_seconds = 0.0
     stderr = ""
     said = ""
     hangs_on_version = False
@@ -44,6 +45,7 @@ class Patient(Flagged):
 
     def on_session_list(self, request: Json) -> None:
         params: Json = request["params"]
+        time.sleep(self.page_seconds)
         at, limit = int(params.get("cursor") or 0), params["limit"]
         rows: list[Any] = [{"sessionId": f"s{number}"} for number in range(at, min(at + limit, self.stored))]
         following = str(at + limit) if at + limit < self.stored else None

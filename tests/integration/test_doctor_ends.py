@@ -52,6 +52,15 @@ def test_a_slow_host_is_waited_for(tmp_path: Path) -> None:
     assert made["handshake"]["details"]["seconds"] >= 1.5
 
 
+def test_a_list_that_comes_too_slowly_is_counted_as_far_as_it_came(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, stored=10**6, page_seconds=1.5)
+    made = checks(document(tmp_path, muse=placed.muse))
+    assert made["sessionStore"]["status"] == "pass"
+    assert made["sessionStore"]["details"]["complete"] is False
+    assert "counting was stopped" in made["sessionStore"]["summary"]
+    end_of(placed)
+
+
 def test_a_host_that_stays_after_its_input_is_ended(tmp_path: Path) -> None:
     placed = place(tmp_path / "host", Patient, deaf=True)
     assert document(tmp_path, muse=placed.muse)["ok"] is True
