@@ -11,7 +11,7 @@ from adapter.acp.text import one_line
 from adapter.cli.doctor.report import Check, Status
 
 WHY: Final[dict[str, str]] = {
-    "executable": "The adapter drives the program muse; without it there is nothing to talk to.",
+    "executable": "The adapter drives the program muse, and on which one that is all else depends.",
     "version": "What has been verified depends on the version of Muse.",
     "surfaces": "Stored output is offered only on versions of Muse on which reading it has been verified.",
     "handshake": "Every session runs on a host like the one started for this, and only what it grants is used.",
