@@ -12,7 +12,8 @@ def record(
         Path, typer.Argument(metavar="OUT", help="the folder to make; if it holds a recording, OUT-2, OUT-3, ...")
     ],
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="what to record: `muse serve`, or `muse-adapter`")
+        list[str],
+        typer.Argument(metavar="COMMAND", help="behind `--`, what to record: `muse serve`, or `muse-adapter`"),
     ],
     redact: Annotated[
         bool, typer.Option("--redact", help="put stand-ins in the place of secrets, paths, names and text")
