@@ -55,18 +55,26 @@ class Chromium:
         self._messages: Queue[dict[str, Any] | None] = Queue()
         self._last_id = 0
         self._session: str | None = None
+        self._context: str | None = None
         self.requests: list[str] = []
         """Addresses that were asked for."""
         self.complaints: list[str] = []
         """Errors and warnings of the console, exceptions, violations of the page's policy."""
         Thread(target=self._read, args=(from_browser,), daemon=True).start()
 
-    def attach(self) -> None:
-        """Open a page and listen to it."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+    def new_page(self) -> None:
+        """Turn to a page of its own, which knows nothing of the last one, and listen to it alone."""
+        self._session = None
+        if self._context is not None:
+            self.call("Target.disposeBrowserContext", browserContextId=self._context)
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
+        self.requests.clear()
+        self.complaints.clear()
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def open(self, address: str) -> None:
         """Go to an address and wait until it is loaded."""
@@ -92,7 +100,9 @@ class Chromium:
 
     def click(self, selector: str) -> None:
         """Press the mouse in the middle of the first element that fits."""
-        box = self.run(f"JSON.stringify(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{found}.scrollIntoView({{block: 'nearest'}})")
+        box = self.run(f"JSON.stringify({found}.getBoundingClientRect())")
         place = json.loads(box)
         at = {"x": place["left"] + place["width"] / 2, "y": place["top"] + place["height"] / 2}
         for kind in ("mousePressed", "mouseReleased"):
@@ -148,6 +158,8 @@ class Chromium:
         return message
 
     def _notice(self, event: dict[str, Any]) -> None:
+        if event.get("sessionId") != self._session:
+            return
         params: dict[str, Any] = event.get("params", {})
         match event.get("method"):
             case "Network.requestWillBeSent":
@@ -189,7 +201,7 @@ def running_chromium(program: str, profile: Path) -> Iterator[Chromium]:
     os.close(writes_answers)
     try:
         browser = Chromium(process, writes_commands, reads_answers)
-        browser.attach()
+        browser.new_page()
         yield browser
     finally:
         os.close(writes_commands)
