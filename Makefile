@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test search check format bench interop dist docs site lock clean compiled
+.PHONY: demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -49,6 +49,10 @@ bench: compiled
 
 interop: compiled
 	$(BIN)/python -m tests.interop
+
+# Pages, looked at with a headless Chromium; as root on Debian it is installed if it is missing.
+browser: compiled
+	$(BIN)/python -m tests.browser
 
 # The wheel and the sdist, in `dist`, and what is promised of them.
 dist: $(READY)
