@@ -15,7 +15,7 @@ import pytest
 from adapter.bridge.hosts.host_choice import NESTED_MARKERS
 from tests.adapter_process import AdapterProcess, Json, running_adapter
 from tests.faults.hosts_odd_to_launch import FromTheFuture, OddVersion, ShowsItsSurroundings, SlowToStart
-from tests.processes import assert_gone, descendants, running, wait_until
+from tests.processes import assert_gone, descendants, proc, running, wait_until
 from tests.scripted_hosts import Placed, ScriptedHost, place
 
 END_TURN: Final[Json] = {"stopReason": "end_turn"}
@@ -68,6 +68,7 @@ def test_n1_host_has_the_whole_environment(tmp_path: Path) -> None:
 
 
 def test_n1_host_has_no_descriptor_of_ours(tmp_path: Path) -> None:
+    proc()  # in which the host looks
     host = place(tmp_path / "host", ShowsItsSurroundings)
     with running_adapter(tmp_path, muse=host.muse) as adapter:
         adapter.initialize()
