@@ -35,8 +35,8 @@ main()
 """
 """The program, with a Ctrl-C at the moment in which a module is about to be imported."""
 
-ARGUMENTS: Final = {"output": [SESSION], "record": ["out", "--", "true"], "replay": ["dir"], "inspect": ["dir"]}
-"""What has to follow a command."""
+ARGUMENTS: Final = {"output": [SESSION], "record": ["out", "--help"], "replay": ["dir"], "inspect": ["dir"]}
+"""What follows a command, if anything has to, so that it is looked for in all that there is."""
 
 
 def interrupted_at(module: str, *argv: str, home: Path) -> subprocess.CompletedProcess[bytes]:
