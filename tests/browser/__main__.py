@@ -35,7 +35,9 @@ def main() -> int:
 def _install() -> str | None:
     """Get Debian's Chromium. Without the right to, and elsewhere, says how."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
-        return "there is no Chromium. Install one (Debian: `apt-get install chromium`), or name its program in CHROMIUM."
+        return (
+            "there is no Chromium. Install one (Debian: `apt-get install chromium`), or name its program in CHROMIUM."
+        )
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]):
         try:
