@@ -134,11 +134,18 @@ async def test_work_that_asks_back_is_told_of_the_end() -> None:
 
 
 async def test_our_own_end_is_like_end_of_input() -> None:
-    async with wired(Recorder(slow)) as other:
+    ended = anyio.Event()
+
+    async def answer_at_the_end(call: Call) -> Params:
+        await ended.wait()
+        return {"method": call.method}
+
+    async with wired(Recorder(answer_at_the_end)) as other:
         await other.ask(1)
         await until(lambda: bool(other.peer._calls._open))
         other.peer.stop_reading()
         other.peer.stop_reading()
+        ended.set()
         await other.over()
         assert [answer["id"] for answer in other.unread_on_pipe()] == [1]
         assert other.peer.ended == "closed"
