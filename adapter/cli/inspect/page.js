@@ -196,7 +196,7 @@ function laneElements(place, count) {
     const [turn, first, last] = span;
     const names = ["lane on", row.turn === turn && "of", first && !last && "begin", last && !first && "end"];
     const made = element("span", names.filter(Boolean).join(" "));
-    made.style.setProperty("--turn", `hsl(${(turn * 67 + 190) % 360} 60% 50%)`);
+    made.style.setProperty("--turn", `hsl(${(turn * 67 + 190) % 360} 60% 56%)`);
     if (row.turn === turn) made.title = "turn " + turn;
     return made;
   });
@@ -258,7 +258,9 @@ function rowElement(place) {
 function reveal() {
   const scroll = $("scroll");
   const top = current * ROW;
-  if (top < scroll.scrollTop) scroll.scrollTop = top;
+  const far = top < scroll.scrollTop - ROW || top > scroll.scrollTop + scroll.clientHeight + ROW;
+  if (far) scroll.scrollTop = top - scroll.clientHeight / 2;
+  else if (top < scroll.scrollTop) scroll.scrollTop = top;
   else if (top + ROW > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = top + ROW - scroll.clientHeight;
   draw();
 }
