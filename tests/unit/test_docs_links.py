@@ -1,13 +1,15 @@
-"""Links in README and `docs/` lead somewhere, on a site of the project's files as well as on the one that is built."""
+"""Links in README and `docs/` lead somewhere, on a site of the project's files as well as on the one that is built, and
+what is said to be JSON is JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.documents import DOCS, DOCUMENTS, ROOT, anchor, headings, links
+from tests.documents import DOCS, DOCUMENTS, ROOT, anchor, blocks, headings, links
 
 PAGES_MADE_BY_THE_BUILD = {"changelog.md"}
 
@@ -60,3 +62,16 @@ def test_every_page_is_in_the_sites_contents_once() -> None:
     listed = re.findall(r"^ +- .*: ([\w-]+\.md)$", contents, re.MULTILINE)
 
     assert sorted(listed) == sorted({path.name for path in DOCS} | PAGES_MADE_BY_THE_BUILD)
+
+
+def test_json_is_json() -> None:
+    found = [(path.name, block) for path in DOCUMENTS for block in blocks(path.read_text("utf-8"), "json")]
+
+    assert len(found) > 10
+    for name, block in found:
+        # A document, or one a line.
+        try:
+            json.loads(block)
+        except ValueError:
+            for line in block.splitlines():
+                assert type(json.loads(line)) is dict, (name, line)
