@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -54,7 +55,8 @@ def main() -> None:
 def _record_at_once(argv: list[str]) -> None:
     """Record, and never return, if the command line is the usual one: what is recorded should start as fast as it
     does without."""
-    leave_when_interrupted()
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        leave_when_interrupted()
     from adapter.cli.record_line import record_line
 
     line = record_line(argv)

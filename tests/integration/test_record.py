@@ -163,6 +163,61 @@ def test_a_signal_is_passed_on_with_the_end_of_input(tmp_path: Path, name: str) 
         assert process.wait(SECONDS) == 4
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4])
+def test_ctrl_c_is_quiet_whenever_it_comes(tmp_path: Path, delay: float) -> None:
+    with recording(tmp_path / "out", ["sleep", "600"]) as process:
+        assert process.stdout is not None and process.stderr is not None
+        until(lambda: begun(process.pid), "the recorder did not begin")
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SECONDS) in (-signal.SIGINT, 130)
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def begun(pid: int) -> bool:
+    """Whether the recorder has come as far as its imports. Before, Python itself answers, with a traceback."""
+    return "orjson" in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; os.write(1, b'ready\\n'); sys.exit(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
+    )
+    words = [*RECORD, str(tmp_path / "out"), "--", *python(program)]
+    for ignored, code in ((b"'' HUP", 1), (b"- HUP", 0)):
+        done = subprocess.run(
+            ["sh", "-c", f'trap {ignored.decode()}; "$@"', "sh", *words],
+            timeout=SECONDS,
+            check=False,
+            capture_output=True,
+        )
+        assert (done.returncode, done.stdout) == (code, b"ready\n")
+
+
+@pytest.mark.parametrize(("closed", "seen"), [("<&-", b"0\n"), (">&-", b""), ("2>&-", b"0\n")])
+def test_it_works_with_a_closed_descriptor(tmp_path: Path, closed: str, seen: bytes) -> None:
+    words = [*RECORD, str(tmp_path / "out"), "--", *python("import sys; print(len(sys.stdin.read()))")]
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, seen)
+
+
+def test_what_was_opened_for_the_command_is_there(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    words = [*RECORD, str(tmp_path / "out"), "--", *python(f"import os; os.write({writing}, b'here')")]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[writing]) as process:
+        os.close(writing)
+        assert read_exactly(reading, 5) == b"here"
+        assert process.wait(SECONDS) == 0
+    os.close(reading)
+
+
 def test_a_command_that_does_not_care_is_killed_with_all_it_started(tmp_path: Path) -> None:
     program = (
         "import os, signal, subprocess, sys, time\n"

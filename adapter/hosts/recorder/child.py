@@ -42,6 +42,8 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
+            # What was opened for the command is the command's.
+            close_fds=False,
             start_new_session=sys.platform != "win32",
             preexec_fn=_die_with_the_recorder(),
         )

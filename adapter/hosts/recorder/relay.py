@@ -56,6 +56,8 @@ Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
 
 def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, sink: int = 1) -> int:
     """Run `command` for the client on `source` and `sink`; its exit code, negative for a signal."""
+    _open_stdio()
+    events = _noted_signals()
     try:
         child = Child(command)
     except OSError as error:
@@ -63,7 +65,7 @@ def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, 
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE
     recording = Recording(out, Redactor() if redact else None, say)
     try:
-        return Relay(child, recording, version_command(command), source, sink).run()
+        return Relay(child, recording, version_command(command), events, source, sink).run()
     finally:
         recording.close()
 
@@ -89,11 +91,38 @@ def say(text: str) -> None:
         os.write(2, f"muse-adapter record: {text}\n".encode("utf-8", "backslashreplace"))
 
 
+def _open_stdio() -> None:
+    """Open what is closed of stdin, stdout and stderr: no pipe of ours may have a number that others write to."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+
+
+def _noted_signals() -> SimpleQueue[Event]:
+    """From now on the stop signals come from this queue, except those that this process was started to ignore, and with
+    it the command."""
+    events: SimpleQueue[Event] = SimpleQueue()
+
+    def note(signum: int, _frame: FrameType | None) -> None:
+        events.put(("signal", signum))
+
+    for signum in STOP_SIGNALS:
+        if signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, note)
+    return events
+
+
 class Relay:
     """One command and its client. `version` is the command line that asks a host for its version, if there is one."""
 
     def __init__(
-        self, child: Child, recording: Recording, version: Sequence[str] | None, source: int, sink: int
+        self,
+        child: Child,
+        recording: Recording,
+        version: Sequence[str] | None,
+        events: SimpleQueue[Event],
+        source: int,
+        sink: int,
     ) -> None:
         self._child = child
         self._recording = recording
@@ -101,15 +130,13 @@ class Relay:
         self._question: VersionQuestion | None = None
         self._source = source
         self._sink = sink
-        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._events = events
         self._passed = 0
         self._writing = False
         self._drained = False
 
     def run(self) -> int:
         """Pass on what comes until the command has ended and what it said has been passed on."""
-        for signum in STOP_SIGNALS:
-            signal.signal(signum, self._noted)
         for work in (self._pass_input, self._pass_output, self._reap):
             threading.Thread(target=work, daemon=True).start()
         code = self._until_ended()
@@ -120,9 +147,6 @@ class Relay:
         return code
 
     # -- the main thread
-
-    def _noted(self, signum: int, _frame: FrameType | None) -> None:
-        self._events.put(("signal", signum))
 
     def _until_ended(self) -> int:
         rungs: list[tuple[float, int]] = []
