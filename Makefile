@@ -27,7 +27,7 @@ test: compiled
 
 # The tests that try many examples, with other and more of them each time.
 search: compiled
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m hypothesis --hypothesis-profile=search
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m hypothesis --hypothesis-profile=search --timeout=3600
 
 # What a system does not have is not used there; the tests are written for Linux.
 MYPY_ELSEWHERE := --no-warn-unreachable --package adapter --package host_probe
