@@ -25,6 +25,9 @@ GROUP_GRACE: Final = 0.5
 GROUP_POLL: Final = 0.02
 """Seconds between looks at whether anything is left in the group; nothing tells when a grandchild ends."""
 
+KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""What cannot be caught; on Windows nothing can."""
+
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -60,8 +63,8 @@ class Child:
         return self._process.wait()
 
     def signal(self, signum: int) -> None:
-        """Send a signal to it and to what it has started."""
-        with contextlib.suppress(OSError):
+        """Send a signal to it and to what it has started, if the system can."""
+        with contextlib.suppress(OSError, ValueError):
             if sys.platform == "win32":
                 self._process.send_signal(signum)
             else:
@@ -103,8 +106,7 @@ class Child:
         deadline = time.monotonic() + GROUP_GRACE
         while self._group_lives() and time.monotonic() < deadline:
             time.sleep(GROUP_POLL)
-        if sys.platform != "win32":
-            self.signal(signal.SIGKILL)
+        self.signal(KILL)
 
     def _group_lives(self) -> bool:
         if sys.platform == "win32":

@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Final, Literal, NoReturn, TypeAlias
 
-from adapter.hosts.recorder.child import Child, read_some, write_all
+from adapter.hosts.recorder.child import KILL, Child, read_some, write_all
 from adapter.hosts.recorder.recording import Recording
 from adapter.hosts.recorder.redact import Redactor
 from adapter.hosts.recorder.version import VersionQuestion, version_command
@@ -47,9 +47,6 @@ EXIT_NOT_FOUND: Final = 127
 STOP_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
-
-KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""What cannot be caught; on Windows nothing can."""
 
 Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
 
