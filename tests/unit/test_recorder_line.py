@@ -48,6 +48,7 @@ def test_any_other_one_is_left_to_the_library(argv: list[str]) -> None:
     assert record_line(argv) is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a command `true`")
 def test_recording_starts_without_that_library(tmp_path: Path) -> None:
     unwanted = {"typer", "click", "rich", "argparse", "asyncio", "adapter.cli.commands", "adapter.bridge"}
     program = (
