@@ -156,6 +156,8 @@ def test_a_click_opens_the_frame_and_its_partner_is_a_link_away(opened: Chromium
     wait_for_frame(opened, 4)
     assert opened.text("#detail h2") == "Frame 4 turn/start"
     assert "10 ms after its request" in opened.text("#detail")
+    opened.run("history.back()")
+    wait_for_frame(opened, 3)
     opened.click("#detail .close")
     assert opened.run("document.getElementById('detail').hidden && location.hash === ''")
 

@@ -274,9 +274,10 @@ function move(to) {
 
 // One frame.
 
+// Opens at once: the news of a changed address comes later, and the user may be elsewhere by then.
 function go(number) {
-  if (location.hash === "#f" + number) open(number);
-  else location.hash = "#f" + number;
+  if (location.hash !== "#f" + number) history.pushState(null, "", "#f" + number);
+  open(number);
 }
 
 function follow() {
