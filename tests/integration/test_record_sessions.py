@@ -60,8 +60,7 @@ def talk(home: Path, muse: Path, *prompts: str) -> AdapterProcess:
 
 
 def seen(adapter: AdapterProcess) -> Json:
-    """What a client has seen of a session in the end, however it came in pieces. Modes are not of it: they hang on the
-    flags of `serve`, which a recording does not know. Nor are ids the adapter has made anew."""
+    """What a client has seen of a session in the end, however it came in pieces, without ids the adapter has made."""
     cards: dict[str, Json] = {}
     for update in adapter.updates():
         if "toolCallId" in update:
@@ -71,7 +70,7 @@ def seen(adapter: AdapterProcess) -> Json:
     for question in asked:
         del question["_meta"]["museTurnId"]
     return {
-        "session": session["sessionId"],
+        "session": session,
         "text": adapter.text(),
         "cards": cards,
         "asked": asked,
@@ -93,6 +92,7 @@ def test_an_adapter_sees_the_same_of_a_recorded_host(tmp_path: Path, version: st
     assert (len(was["cards"]), len(was["asked"]), len(was["prompts"])) == (2, 1, 3)
     assert "serve 0" in (tmp_path / "codes").read_text().splitlines()
     about = load_script(tmp_path / "out").manifest
+    assert "--disable-write" in about.serve_flags
     assert about.version_output is not None and about.version_output.startswith(f"Muse Code {version} ({version}-R")
 
 
@@ -164,7 +164,8 @@ def test_a_version_that_never_comes_is_not_waited_for(tmp_path: Path) -> None:
     )
     done = record(tmp_path / "out", python(program, "serve"), HELLO)
 
-    assert done.returncode == 0 and load_script(tmp_path / "out").manifest.version_output is None
+    about = load_script(tmp_path / "out").manifest
+    assert (done.returncode, about.version_output, about.serve_flags) == (0, None, ())
 
 
 # -- an ACP agent
@@ -241,6 +242,16 @@ def test_a_torn_end_is_said_and_the_rest_plays(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (0, HELLO)
     assert b"ends in the middle of line 3" in done.stderr
+
+
+def test_help_for_serve_names_the_flags_of_the_recorded_host(tmp_path: Path) -> None:
+    record(tmp_path / "out", ["cat"], HELLO)
+    about = orjson.loads((tmp_path / "out" / "manifest.json").read_bytes()) | {"serveFlags": ["--disable-everything"]}
+    (tmp_path / "out" / "manifest.json").write_bytes(orjson.dumps(about))
+
+    shown = replay(tmp_path / "out", "serve", "--help")
+    assert shown.returncode == 0 and b"  --disable-everything\n" in shown.stdout
+    assert replay(tmp_path / "nowhere", "serve", "--help").returncode == 0
 
 
 def test_its_help_tells_the_exit_codes() -> None:

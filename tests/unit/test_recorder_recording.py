@@ -72,7 +72,9 @@ def test_the_manifest_is_there_from_the_first_frame_and_grows(kept: Kept) -> Non
     assert kept.manifest()["host"] == {"name": "m", "version": "1.2.1"}
     assert kept.recording.of_muse_host
     kept.recording.told_version("Muse Code 1.2.1 (1.2.1-R2847.1)")
+    kept.recording.told_flags(["--model"])
     assert kept.manifest()["versionOutput"] == "Muse Code 1.2.1 (1.2.1-R2847.1)"
+    assert kept.manifest()["serveFlags"] == ["--model"]
 
     kept.recording.close()
     assert kept.manifest()["frames"] == {"client": 1, "server": 1}

@@ -50,8 +50,11 @@ def main(argv: list[str], program: str = "python -m adapter.hosts.recorded") -> 
         case ["-h" | "--help"] | [_, "-h" | "--help"]:
             print(_USAGE.format(program=program), end="")
             return EXIT_OK
-        case [_, "serve", *flags] if "--help" in flags or "-h" in flags:
+        case [directory, "serve", *flags] if "--help" in flags or "-h" in flags:
             print(_USAGE.format(program=program), end="")
+            script = _loaded(directory, "msp")
+            if script is not None:
+                print("\nflags of the recorded host:", *script.manifest.serve_flags, sep="\n  ")
             return EXIT_OK
         case [directory, "--version"]:
             script = _loaded(directory, "msp")

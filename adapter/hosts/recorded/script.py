@@ -45,6 +45,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     """What was spoken: `server` is a Muse host, or an ACP agent."""
     version_output: str | None = None
     """What `muse --version` printed; without it the handshake's version is printed."""
+    serve_flags: tuple[str, ...] = ()
+    """What the recorded host's `serve` could be started with."""
     server_config: ServerConfig = msgspec.field(default_factory=ServerConfig)
     variables: frozenset[str] = frozenset()
 

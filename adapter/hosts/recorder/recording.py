@@ -60,6 +60,7 @@ class Recording:
         self._began: float | None = None
         self._at_ms = 0
         self._version_output: str | None = None
+        self._serve_flags: list[str] | None = None
         self._described: dict[str, Any] = {}
 
     @property
@@ -78,6 +79,11 @@ class Recording:
     def told_version(self, output: str) -> None:
         """What the recorded host prints when it is asked for its version."""
         self._version_output = plain(output)
+        self._safely(self._describe)
+
+    def told_flags(self, flags: list[str]) -> None:
+        """What the `serve` of the recorded host can be started with."""
+        self._serve_flags = flags
         self._safely(self._describe)
 
     def close(self) -> None:
@@ -191,6 +197,7 @@ class Recording:
             "protocol": protocol or "msp",
             "host": handshake.host or None,
             "versionOutput": self._version_output,
+            "serveFlags": self._serve_flags,
             "schema": handshake.schema,
             "serverConfig": {"frameLimitBytes": FRAME_CAPS[protocol] if protocol else MSP_FRAME_CAP},
             "variables": self._variables(),

@@ -23,9 +23,9 @@ from types import FrameType
 from typing import Final, Literal, NoReturn, TypeAlias
 
 from adapter.hosts.recorder.child import KILL, Child, read_some, write_all
+from adapter.hosts.recorder.questions import HostQuestions, muse_of
 from adapter.hosts.recorder.recording import Recording
 from adapter.hosts.recorder.redact import Redactor
-from adapter.hosts.recorder.version import VersionQuestion, version_command
 
 CLOSE_GRACE: Final = 5.0
 """Seconds a command that was told to stop has to end by itself; as many as the adapter gives a host."""
@@ -62,7 +62,7 @@ def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, 
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE
     recording = Recording(out, Redactor() if redact else None, say)
     try:
-        return Relay(child, recording, version_command(command), events, source, sink).run()
+        return Relay(child, recording, muse_of(command), events, source, sink).run()
     finally:
         recording.close()
 
@@ -110,21 +110,21 @@ def _noted_signals() -> SimpleQueue[Event]:
 
 
 class Relay:
-    """One command and its client. `version` is the command line that asks a host for its version, if there is one."""
+    """One command and its client. `muse` is the host in the command line, if it starts one."""
 
     def __init__(
         self,
         child: Child,
         recording: Recording,
-        version: Sequence[str] | None,
+        muse: Sequence[str] | None,
         events: SimpleQueue[Event],
         source: int,
         sink: int,
     ) -> None:
         self._child = child
         self._recording = recording
-        self._version = version
-        self._question: VersionQuestion | None = None
+        self._muse = muse
+        self._questions: HostQuestions | None = None
         self._source = source
         self._sink = sink
         self._events = events
@@ -139,8 +139,8 @@ class Relay:
         code = self._until_ended()
         self._child.end_group()
         self._until_drained()
-        if self._question is not None:
-            self._question.end()
+        if self._questions is not None:
+            self._questions.end()
         return code
 
     # -- the main thread
@@ -198,7 +198,7 @@ class Relay:
         with contextlib.suppress(OSError):
             while data := read_some(self._child.stdout):
                 self._recording.take("server", data)
-                self._ask_version()
+                self._ask_host()
                 self._writing = True
                 write_all(self._sink, data)
                 self._writing = False
@@ -209,11 +209,9 @@ class Relay:
         self._drained = True
         self._events.put(("drained", 0))
 
-    def _ask_version(self) -> None:
-        if self._version is not None and self._recording.of_muse_host:
-            command, self._version = self._version, None
-            with contextlib.suppress(OSError):
-                self._question = VersionQuestion(command, self._recording.told_version)
+    def _ask_host(self) -> None:
+        if self._muse is not None and self._questions is None and self._recording.of_muse_host:
+            self._questions = HostQuestions(self._muse, self._recording.told_version, self._recording.told_flags)
 
 
 def _ladder(now: float) -> list[tuple[float, int]]:
