@@ -1,5 +1,5 @@
-"use strict";
-// Shows the recording that the page carries. All of it is untrusted: it goes into the page as text, never as markup.
+// Shows the recording that the page carries. All of it is untrusted; `page_texts.js`, which
+// stands before this in the page, makes text of it.
 
 const recording = JSON.parse(document.getElementById("recording").textContent);
 const ROW = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--row"), 10);
@@ -21,36 +21,6 @@ let lanes = []; // By shown row: what its lanes show.
 let current = 0; // Among the shown ones.
 let opened = null; // The number of the frame that is open.
 let printing = false;
-
-// Texts.
-
-function element(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
-}
-
-// What cannot be seen, or turns the direction of a text, is written out.
-function visible(text) {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    (found) => "\\u" + found.charCodeAt(0).toString(16).padStart(4, "0"));
-}
-
-function clock(ms) {
-  const total = Math.abs(ms);
-  const minutes = Math.floor(total / 60000);
-  const hours = Math.floor(minutes / 60);
-  const seconds = (total % 60000) / 1000;
-  const tail = minutes ? seconds.toFixed(3).padStart(6, "0") : seconds.toFixed(3);
-  const middle = hours ? String(minutes % 60).padStart(2, "0") + ":" : minutes ? minutes + ":" : "";
-  return (ms < 0 ? "-" : "") + (hours ? hours + ":" : "") + middle + tail;
-}
-
-function lasted(ms) {
-  if (ms < 1000) return ms + " ms";
-  return ms < 60000 ? (ms / 1000).toFixed(1) + " s" : Math.floor(ms / 60000) + " min " + Math.floor((ms % 60000) / 1000) + " s";
-}
 
 function side(row) {
   return row.direction === "unknown" ? "unknown" : recording.sides[row.direction];
@@ -137,14 +107,6 @@ function haystack(at) {
   return haystacks.get(at);
 }
 
-function unescaped(raw) {
-  const texts = [];
-  try {
-    JSON.parse(raw, (key, value) => { if (typeof value === "string") texts.push(value); return value; });
-  } catch { /* It is no JSON, and has been searched as it is. */ }
-  return texts.join("\n");
-}
-
 function apply() {
   const kept = shown[current];
   const [direction, kind, session, turn] = ["direction", "kind", "session", "turn"].map((id) => $(id).value);
@@ -205,30 +167,54 @@ function laneElements(place, count) {
 // Rows. Only those that can be seen are in the page, so that long recordings stay fast.
 
 let laneCount = 0;
+let drawn = new Map(); // By place.
 
 function layOut() {
   laneCount = layLanes();
   $("rows").style.height = shown.length * ROW + "px";
-  const all = recording.rows.length;
-  $("count").textContent = shown.length === all ? `${all.toLocaleString("en")} rows` : `${shown.length.toLocaleString("en")} of ${all.toLocaleString("en")} rows`;
-  draw();
+  const all = recording.rows.length.toLocaleString("en");
+  const fitting = shown.length.toLocaleString("en");
+  $("count").textContent = fitting === all ? `${all} rows` : `${fitting} of ${all} rows`;
+  drawAnew();
 }
 
-function draw() {
-  const scroll = $("scroll");
-  const first = printing ? 0 : Math.max(0, Math.floor(scroll.scrollTop / ROW) - SPARE);
-  const last = printing ? Math.min(shown.length, PRINTED) : Math.min(shown.length, Math.ceil((scroll.scrollTop + scroll.clientHeight) / ROW) + SPARE);
-  const made = [];
-  for (let place = first; place < last; place++) made.push(rowElement(place));
-  if (printing && last < shown.length) {
-    made.push(element("p", "", `The first ${PRINTED} of ${shown.length} rows. Filters choose what is printed.`));
-  }
+function drawAnew() {
+  drawn = new Map();
+  $("rows").replaceChildren();
   if (!shown.length) {
     const empty = element("div", "", "Nothing fits.");
     empty.id = "empty";
-    made.push(empty);
+    $("rows").append(empty);
   }
-  $("rows").replaceChildren(...made);
+  if (printing && shown.length > PRINTED) {
+    $("rows").append(element("p", "", `The first ${PRINTED} of ${shown.length} rows. Filters choose what is printed.`));
+  }
+  draw();
+}
+
+// A row that stays is left where it is: one that is taken away under a pressed mouse gets no click.
+function draw() {
+  const scroll = $("scroll");
+  const first = printing ? 0 : Math.max(0, Math.floor(scroll.scrollTop / ROW) - SPARE);
+  const seen = printing ? PRINTED : Math.ceil((scroll.scrollTop + scroll.clientHeight) / ROW) + SPARE;
+  const last = Math.min(shown.length, seen);
+  for (const [place, row] of drawn) {
+    if (place >= first && place < last) continue;
+    row.remove();
+    drawn.delete(place);
+  }
+  let below = null;
+  for (let place = last - 1; place >= first; place--) {
+    let row = drawn.get(place);
+    if (!row) {
+      row = rowElement(place);
+      drawn.set(place, row);
+      $("rows").insertBefore(row, below);
+    }
+    row.classList.toggle("current", place === current);
+    row.setAttribute("aria-selected", String(place === current));
+    below = row;
+  }
   if (shown.length) scroll.setAttribute("aria-activedescendant", "r" + current);
   else scroll.removeAttribute("aria-activedescendant");
 }
@@ -238,7 +224,7 @@ function rowElement(place) {
   const said = element("span", "said", element("span", "method", visible(row.method)), " ", element("span", "words", visible(row.words)));
   if (row.elapsed_ms !== null) said.append(" ", element("span", "aside", lasted(row.elapsed_ms)));
   if (row.shape === "request" && row.partner === null) said.append(" ", element("span", "aside", "never answered"));
-  const made = element("div", ["row", row.direction, row.shape, row.failed && "failed", place === current && "current"].filter(Boolean).join(" "),
+  const made = element("div", ["row", row.direction, row.shape, row.failed && "failed"].filter(Boolean).join(" "),
     element("span", "number", String(row.numbers[0])),
     element("span", "at", row.at_ms === null ? "" : clock(row.at_ms)),
     element("span", "lanes", ...laneElements(place, laneCount)),
@@ -247,7 +233,6 @@ function rowElement(place) {
   made.id = "r" + place;
   made.title = visible(`${side(row)}: ${row.method} ${row.words}`);
   made.setAttribute("role", "option");
-  made.setAttribute("aria-selected", String(place === current));
   made.setAttribute("aria-setsize", String(shown.length));
   made.setAttribute("aria-posinset", String(place + 1));
   if (!printing) made.style.top = place * ROW + "px";
@@ -346,71 +331,12 @@ function fillFrame(text, ways, raw, most) {
   let isJson = true;
   try { JSON.parse(raw); } catch { isJson = false; }
   const tokens = isJson ? pretty(part) : [["", part]];
-  text.replaceChildren(...tokens.map(([name, token]) => marked(name, visible(token))));
+  text.replaceChildren(...tokens.map(([name, token]) => marked(name, visible(token), $("search").value)));
   if (part.length === raw.length) return;
   const more = element("button", "", `show all ${raw.length.toLocaleString("en")} characters`);
   more.type = "button";
   more.addEventListener("click", () => { more.remove(); fillFrame(text, ways, raw, raw.length); });
   ways.append(more);
-}
-
-// The text with what is searched for marked in it.
-function marked(name, text) {
-  const made = element("span", name);
-  const sought = visible($("search").value).toLowerCase();
-  const low = text.toLowerCase();
-  let at = 0;
-  // Some letters change their length with their case; places would be wrong then.
-  if (sought && low.length === text.length) {
-    for (let found = low.indexOf(sought); found >= 0; found = low.indexOf(sought, at)) {
-      made.append(text.slice(at, found), element("mark", "", text.slice(found, found + sought.length)));
-      at = found + sought.length;
-    }
-  }
-  made.append(text.slice(at));
-  return made;
-}
-
-// JSON laid out, each token as it was written: numbers and escapes are not changed by being read.
-function pretty(raw) {
-  const tokens = [];
-  let depth = 0;
-  let at = 0;
-  const line = () => "\n" + "  ".repeat(depth);
-  while (at < raw.length) {
-    const letter = raw[at];
-    if (letter === '"') {
-      let end = at + 1;
-      while (end < raw.length && raw[end] !== '"') end += raw[end] === "\\" ? 2 : 1;
-      const token = raw.slice(at, end + 1);
-      at = end + 1;
-      tokens.push([/^\s*:/.test(raw.slice(at, at + 20)) ? "key" : "text", token]);
-    } else if (letter === "{" || letter === "[") {
-      const close = /^\s*[}\]]/.exec(raw.slice(at + 1, at + 20));
-      if (close) {
-        tokens.push(["", letter + close[0].trim()]);
-        at += 1 + close[0].length;
-      } else {
-        depth += 1;
-        tokens.push(["", letter + line()]);
-        at += 1;
-      }
-    } else if (letter === "}" || letter === "]") {
-      depth -= 1;
-      tokens.push(["", line() + letter]);
-      at += 1;
-    } else if (letter === "," || letter === ":") {
-      tokens.push(["", letter === "," ? "," + line() : ": "]);
-      at += 1;
-    } else if (/\s/.test(letter)) {
-      at += 1;
-    } else {
-      const token = /^[^\s{}[\],:"]+/.exec(raw.slice(at, at + 400))[0];
-      tokens.push(["value", token]);
-      at += token.length;
-    }
-  }
-  return tokens;
 }
 
 // Keys, scrolling, printing.
@@ -450,8 +376,8 @@ $("scroll").addEventListener("scroll", () => {
 });
 addEventListener("resize", draw);
 addEventListener("hashchange", follow);
-addEventListener("beforeprint", () => { printing = true; $("about").open = true; draw(); });
-addEventListener("afterprint", () => { printing = false; draw(); });
+addEventListener("beforeprint", () => { printing = true; $("about").open = true; drawAnew(); });
+addEventListener("afterprint", () => { printing = false; drawAnew(); });
 
 fillHead();
 fillFilters();

@@ -1,7 +1,7 @@
 """The ladder as one page for a browser: nothing is fetched, and nothing a recording says can act.
 
 The page's policy lets run only the script and the style whose digests it names. What was recorded is data in it, and
-is shown as text. `page.html`, `page.css` and `page.js` beside this file are what it is made of.
+is shown as text. `page.html`, `page.css`, `page_texts.js` and `page.js` beside this file are what it is made of.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _require_ours(path: Path) -> None:
 
 def page(recording: Recording, ladder: Ladder, name: str) -> str:
     """The page as text."""
-    style, script = _part("page.css"), _part("page.js")
+    style, script = _part("page.css"), _part("page_texts.js") + _part("page.js")
     parts = {
         "title": escape(title(recording, name)),
         "style": style,
