@@ -163,6 +163,23 @@ def test_a_signal_is_passed_on_with_the_end_of_input(tmp_path: Path, name: str) 
         assert process.wait(SECONDS) == 4
 
 
+def test_a_signal_is_noticed_whichever_thread_gets_it(tmp_path: Path) -> None:
+    # The kernel may give it to any, or to the main thread in the moment before that begins to wait.
+    program = (
+        "import signal, sys, threading, time\nfrom pathlib import Path\nfrom adapter.hosts.recorder import relay\n"
+        "def send():\n"
+        "  time.sleep(1)\n"
+        "  signal.pthread_kill(threading.get_ident(), signal.SIGTERM)\n"
+        "  time.sleep(600)\n"
+        "threading.Thread(target=send, daemon=True).start()\n"
+        "relay.leave(relay.record(Path(sys.argv[1]), ['sleep', '600'], redact=False))"
+    )
+    done = subprocess.run(
+        python(program, str(tmp_path / "out")), stdin=subprocess.PIPE, capture_output=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == -signal.SIGTERM
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.2, 0.4])
 def test_ctrl_c_is_quiet_whenever_it_comes(tmp_path: Path, delay: float) -> None:
     with recording(tmp_path / "out", ["sleep", "600"]) as process:

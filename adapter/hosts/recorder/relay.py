@@ -54,7 +54,7 @@ Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
 def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, sink: int = 1) -> int:
     """Run `command` for the client on `source` and `sink`; its exit code, negative for a signal."""
     _open_stdio()
-    events = _noted_signals()
+    noted = _noted_signals()
     try:
         child = Child(command)
     except OSError as error:
@@ -62,7 +62,7 @@ def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, 
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_EXECUTABLE
     recording = Recording(out, Redactor() if redact else None, say)
     try:
-        return Relay(child, recording, muse_of(command), events, source, sink).run()
+        return Relay(child, recording, muse_of(command), noted, source, sink).run()
     finally:
         recording.close()
 
@@ -95,18 +95,27 @@ def _open_stdio() -> None:
     os.close(fd)
 
 
-def _noted_signals() -> SimpleQueue[Event]:
-    """From now on the stop signals come from this queue, except those that this process was started to ignore, and with
-    it the command."""
-    events: SimpleQueue[Event] = SimpleQueue()
+def _noted_signals() -> int:
+    """From now on each stop signal is a byte that can be read here, except those that this process was started to
+    ignore, and with it the command.
 
-    def note(signum: int, _frame: FrameType | None) -> None:
-        events.put(("signal", signum))
+    The byte is written when the signal comes. A handler in Python runs when the main thread next runs Python, which may
+    wait by then for what never comes.
+    """
+    noted, note = os.pipe()
+    if sys.platform != "win32":
+        os.set_blocking(note, False)
+        signal.set_wakeup_fd(note, warn_on_full_buffer=False)
+
+    def handle(signum: int, _frame: FrameType | None) -> None:
+        if sys.platform == "win32":
+            # There, only a socket can be written to by itself.
+            os.write(note, bytes([signum]))
 
     for signum in STOP_SIGNALS:
         if signal.getsignal(signum) != signal.SIG_IGN:
-            signal.signal(signum, note)
-    return events
+            signal.signal(signum, handle)
+    return noted
 
 
 class Relay:
@@ -117,7 +126,7 @@ class Relay:
         child: Child,
         recording: Recording,
         muse: Sequence[str] | None,
-        events: SimpleQueue[Event],
+        noted: int,
         source: int,
         sink: int,
     ) -> None:
@@ -127,14 +136,15 @@ class Relay:
         self._questions: HostQuestions | None = None
         self._source = source
         self._sink = sink
-        self._events = events
+        self._noted = noted
+        self._events: SimpleQueue[Event] = SimpleQueue()
         self._passed = 0
         self._writing = False
         self._drained = False
 
     def run(self) -> int:
         """Pass on what comes until the command has ended and what it said has been passed on."""
-        for work in (self._pass_input, self._pass_output, self._reap):
+        for work in (self._pass_input, self._pass_output, self._reap, self._hear_signals):
             threading.Thread(target=work, daemon=True).start()
         code = self._until_ended()
         self._child.end_group()
@@ -183,6 +193,10 @@ class Relay:
 
     def _reap(self) -> None:
         self._events.put(("ended", self._child.wait()))
+
+    def _hear_signals(self) -> None:
+        while signums := os.read(self._noted, 1):
+            self._events.put(("signal", signums[0]))
 
     def _pass_input(self) -> None:
         # An input that cannot be read has ended.
