@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -23,17 +22,19 @@ async def first_stop_signal() -> None:
         return
     noticed, notice = os.pipe()
     os.set_blocking(notice, False)
-
-    def note(_signum: int, _frame: FrameType | None) -> None:
-        end_unasked()
-        with contextlib.suppress(OSError):
-            os.write(notice, b"!")
-
+    # Written to as the signal comes: what Python runs for it waits until the main thread wakes, and a signal that
+    # another thread gets, or that comes in the moment before the main one begins to wait, does not wake it.
+    before = signal.set_wakeup_fd(notice, warn_on_full_buffer=False)
     try:
         for signum in STOP_SIGNALS:
-            signal.signal(signum, note)
+            signal.signal(signum, _stop_listening)
         await anyio.wait_readable(noticed)
     finally:
         end_unasked()
+        signal.set_wakeup_fd(before)
         os.close(noticed)
         os.close(notice)
+
+
+def _stop_listening(_signum: int, _frame: FrameType | None) -> None:
+    end_unasked()
