@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the signals are those of POSIX")
 
 SECONDS = 20.0
 
