@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.browser.chromium import Chromium, find_chromium, running_chromium
-from tests.documents import ROOT
+from tests.documents import ROOT, blocks, doc, section
 
 SITE: Final = ROOT / "site"
 
@@ -53,6 +53,19 @@ def test_a_word_is_found_without_a_server(browser: Chromium) -> None:
 
     assert browser.run("document.querySelector('.md-search-result__link').href").startswith(SITE.as_uri())
     assert browser.complaints == []
+
+
+def test_what_is_copied_has_no_prompts(browser: Chromium) -> None:
+    browser.open(address("install.html"))
+    browser.run("document.addEventListener('copy', event => window.copied = event.target.value)")
+    browser.wait("document.querySelector('[data-clipboard-target]') !== null")
+    browser.run("document.querySelector('.gp').closest('.highlight').id = 'commands'")
+    browser.click("#commands [data-clipboard-target]")
+    browser.wait("'copied' in window")
+
+    (shown,) = blocks(section(doc("install.md"), "From a checkout"), "console")
+    assert browser.text("#commands code") == shown
+    assert browser.run("window.copied") == shown.replace("$ ", "").rstrip()
 
 
 def test_both_colours_are_those_of_the_system(browser: Chromium) -> None:

@@ -75,3 +75,13 @@ def test_json_is_json() -> None:
         except ValueError:
             for line in block.splitlines():
                 assert type(json.loads(line)) is dict, (name, line)
+
+
+def test_consoles_have_commands_only() -> None:
+    """What they say stands in a block of its own, so that all of a console can be copied into one."""
+    lines = [
+        line for path in DOCUMENTS for block in blocks(path.read_text("utf-8"), "console") for line in block.split("\n")
+    ]
+
+    assert len(lines) > 30
+    assert [line for line in lines if line and not line.startswith("$ ")] == []
