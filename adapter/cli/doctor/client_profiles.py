@@ -55,7 +55,7 @@ PROFILES: Final = (
         | {"terminal": True, "auth": {"terminal": True}, "_meta": {"terminal_output": True, "terminal-auth": True}},
         {"name": "zed", "title": "Zed", "version": "0.210.0"},
     ),
-    # No log of one was at hand: files and terminals as editors have them, and nothing that none of its documents names
+    # Not seen on the wire: files and terminals as editors have them, and nothing that none of its documents names
     # (`acp.md §19`).
     _client("jetbrains", _FILES | {"terminal": True}, {"name": "JetBrains.IDE", "version": "2025.3"}),
     # Seen on the wire (`acp.md §2, §22`).
