@@ -192,9 +192,9 @@ def document() -> str:
         "# What is asked of an agent",
         "",
         "What the first version of ACP asks of an agent, and what clients rely on beyond that, in points that can be",
-        "tested. The list was made for this adapter, from the specification, its schema and the registry's rules; it is",
-        "nobody's official one. Beside each point stand the tests that show it, named from `tests/` on: they carry a",
-        "marker, `@pytest.mark.acp(number)`, and `pytest -m acp` runs them all. `make docs` writes this page.",
+        "tested. The list was made for this adapter, from the specification, its schema and the registry's rules; it",
+        "is nobody's official one. Beside each point stand the tests that show it, named from `tests/` on: they carry",
+        "a marker, `@pytest.mark.acp(number)`, and `pytest -m acp` runs them all. `make docs` writes this page.",
     ]
     for title, points in AREAS.items():
         lines += ["", f"## {title}", "", "| | point | shown by |", "|---|---|---|"]
