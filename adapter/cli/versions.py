@@ -16,6 +16,7 @@ from adapter.cli.options import GlobalOptions, host_choice
 from adapter.cli.stop_signals import raise_when_interrupted
 from adapter.hosts.select import STAND_INS
 from adapter.msp.host import HostStartError
+from adapter.msp.process_mark import with_mark
 from host_probe import probe_version
 
 _PROBLEMS: Final = {
@@ -41,7 +42,7 @@ def _muse(choice: HostChoice) -> str:
         if not choice.muse:
             return "no Muse found"
         return f"no Muse found: {error.details if _is_stand_in(choice) else choice.muse}"
-    ask = functools.partial(probe_version, command, environ=choice.environ, cache=version_cache(choice))
+    ask = functools.partial(probe_version, command, environ=with_mark(choice.environ), cache=version_cache(choice))
     probe = anyio.run(ask)
     if probe.problem is not None:
         return f"{choice.muse or command[0]} {_PROBLEMS[probe.problem]}"

@@ -19,7 +19,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from adapter.msp.process_mark import marked
+from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
@@ -92,7 +92,7 @@ class HostProcess:
                 stdin=theirs[0],
                 stdout=theirs[1],
                 stderr=theirs[2],
-                env={**command.environ, **marked()},
+                env=with_mark(command.environ),
                 start_new_session=sys.platform != "win32",
             )
         except BaseException:

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,13 +49,32 @@ def marked() -> dict[str, str]:
     return {} if began is None else {VARIABLE: str(Mark(os.getpid(), began, ticks_now()))}
 
 
+def with_mark(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that this one starts now."""
+    return {**environ, **marked()}
+
+
 def began_at(pid: int) -> int | None:
-    """When a process was started, None if there is no such process."""
+    """When a process was started, None if there is no such process. One that has ended is none, also if nobody has
+    reaped it yet."""
     try:
-        # Its name stands in brackets and may hold anything; the last bracket ends it.
-        return int((PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[19])
+        state, *rest = stat_of(pid)
+        return None if state in _ENDED else int(rest[18])
     except (OSError, ValueError, IndexError):
         return None
+
+
+def stat_of(pid: int) -> list[bytes]:
+    """The fields of `/proc/PID/stat` from the state on.
+
+    Raises:
+        OSError: there is no such process.
+    """
+    # Its name stands in brackets and may hold anything; the last bracket ends it.
+    return (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+
+
+_ENDED: Final = frozenset({b"Z", b"X", b"x"})
 
 
 def ticks_now() -> int:

@@ -30,8 +30,12 @@ def living() -> Mark:
     return Mark(os.getpid(), began, 200)
 
 
-def process(pid: int, mark: Mark = GONE, late: float = 0.0) -> Marked:
-    return Marked(pid, mark.spawned + round(late * SECOND), mark)
+def process(
+    pid: int, mark: Mark = GONE, late: float = 0.0, session: int | None = None, ours: bool | None = None
+) -> Marked:
+    """What begins at once is as an adapter starts it, unless something else is said."""
+    began = mark.spawned + round(late * SECOND)
+    return Marked(pid, began, mark, pid if session is None else session, late == 0 if ours is None else ours)
 
 
 def test_a_host_whose_adapter_is_gone_is_left_over_and_so_is_what_it_started() -> None:
@@ -43,8 +47,27 @@ def test_a_host_whose_adapter_is_gone_is_left_over_and_so_is_what_it_started() -
 
 
 def test_a_launcher_and_the_host_it_started_are_one() -> None:
-    hosts, _ = sort_out([process(11), process(12, late=0.5)], NOW)
+    hosts, _ = sort_out([process(11), process(12, late=0.5, session=11, ours=True)], NOW)
     assert [host.pids for host in hosts] == [(11, 12)]
+
+
+def test_what_a_host_started_at_once_is_none_itself() -> None:
+    daemon, helper = process(12, late=0.1), process(13, late=0.2, session=11)
+    hosts, strays = sort_out([process(11), daemon, helper], NOW)
+    assert [(host.pids, host.children) for host in hosts] == [((11,), (12, 13))]
+    assert strays == []
+
+
+def test_a_daemon_that_outlived_its_host_is_told_and_is_no_host() -> None:
+    assert sort_out([process(12, late=0.1)], NOW) == ([], [12])
+
+
+def test_what_leads_no_session_was_not_started_by_an_adapter() -> None:
+    assert sort_out([process(11, session=7)], NOW) == ([], [11])
+
+
+def test_the_shell_that_this_runs_below_is_never_named() -> None:
+    assert sort_out([process(os.getppid(), ours=False)], NOW) == ([], [])
 
 
 def test_what_belongs_to_a_living_adapter_is_left_alone() -> None:
@@ -135,6 +158,33 @@ async def test_what_is_started_of_muse_carries_the_mark_of_who_started_it_last()
     finally:
         await host.end(0)
         host.close_pipes()
+
+
+def test_a_process_that_has_ended_and_is_not_reaped_is_gone() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with child:
+        assert began_at(child.pid) is not None
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert (PROC / str(child.pid)).exists(), "it is still there"
+        assert began_at(child.pid) is None
+
+
+@pytest.mark.parametrize("arguments", [["serve"], ["--version"], ["serve", "--help"]])
+def test_whatever_an_adapter_starts_of_muse_is_known_by_its_arguments(arguments: list[str]) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()", *arguments],
+        env={**os.environ, VARIABLE: str(GONE)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        (found,) = [one for one in marked_processes() if one.pid == child.pid]
+        assert (found.session, found.ours) == (child.pid, True)
+        child.kill()
 
 
 def test_a_process_with_a_foreign_value_is_not_marked() -> None:

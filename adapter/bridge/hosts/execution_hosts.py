@@ -24,6 +24,7 @@ from adapter.msp.abilities import ASKED, Abilities
 from adapter.msp.errors import HostClosed, HostGone
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
+from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -250,7 +251,7 @@ class ExecutionHosts:
                     self._flags = self._cache.flags(identity)
                 if self._flags is None:
                     # Once, also if it does not answer: each question may take seconds.
-                    self._flags = await serve_flags(muse, self._choice.environ)
+                    self._flags = await serve_flags(muse, with_mark(self._choice.environ))
                     if self._cache is not None and identity is not None:
                         self._cache.put_flags(identity, self._flags)
             return self._flags
@@ -269,7 +270,7 @@ class ExecutionHosts:
             log.info("the schema of host version %s is not known", handshake.server_version)
 
     async def _note_version(self, muse: Sequence[str]) -> None:
-        probe = await probe_version(muse, environ=self._choice.environ, cache=self._cache)
+        probe = await probe_version(muse, environ=with_mark(self._choice.environ), cache=self._cache)
         if probe.problem is None:
             log.info("%s is %s", muse[0], scrub(probe.version.raw, self._choice.environ))
         elif not self._version_doubted:

@@ -9,6 +9,7 @@ from adapter.acp.errors import error_of
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.bridge.outcomes import client_error
 from adapter.msp.host import HostStartError
+from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.envelope import INTERNAL_ERROR, RpcError
 from host_probe.brief_run import run_briefly
@@ -30,7 +31,7 @@ async def run_logout(choice: HostChoice) -> None:
     except HostStartError as error:
         raise client_error(error) from None
     try:
-        done = await run_briefly(command, choice.environ, LOGOUT_SECONDS)
+        done = await run_briefly(command, with_mark(choice.environ), LOGOUT_SECONDS)
     except (OSError, ValueError) as error:
         raise _failed(f"it could not be started: {error}", retryable=False) from None
     for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines():

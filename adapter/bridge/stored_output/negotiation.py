@@ -12,6 +12,7 @@ from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import KEY, advertisement
 from adapter.msp.host import HostStartError
+from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.envelope import RpcError
 from host_probe import HostVersion, Verified, VersionCache, probe_version, verified_for_reading
@@ -50,7 +51,7 @@ async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None)
         muse = resolve_muse(choice)
     except HostStartError as error:
         return refused(error.details)
-    probe = await probe_version(muse, environ=choice.environ, cache=cache)
+    probe = await probe_version(muse, environ=with_mark(choice.environ), cache=cache)
     if probe.problem is not None:
         return refused(scrub(probe.details or probe.problem, choice.environ))
     return judged(probe.version)

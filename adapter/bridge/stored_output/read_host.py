@@ -17,6 +17,7 @@ from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.msp.budgets import READ_HOST_IDLE
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
+from adapter.msp.process_mark import with_mark
 from adapter.wire.background import Background
 from host_probe import serve_flags
 
@@ -87,7 +88,7 @@ class ReadHost:
     async def _started(self) -> Host:
         muse = resolve_muse(self._choice)
         if self._flags is None:
-            known = await serve_flags(muse, self._choice.environ)
+            known = await serve_flags(muse, with_mark(self._choice.environ))
             self._flags = [flag for flag in READ_ONLY_FLAGS if flag in known]
         host = Host(
             HostCommand(argv=[*muse, "serve", *self._flags], environ=self._choice.environ),

@@ -1,8 +1,10 @@
 """`leftovers`: hosts whose adapter is gone, told by the mark in their environment (`adapter.msp.process_mark`).
 
-What a host starts inherits its mark and is left over with it: a process that began with the mark is the host itself (or
-its launcher), and one that began later was started by it. An adapter that runs below a host marks its own hosts anew,
-and is itself never taken for a leftover.
+What a host starts inherits its mark and is left over with it. The host itself is what an adapter starts: the leader of
+a session of its own, with the arguments that an adapter gives, begun when the mark was made. Everything else with the
+mark was started by it; what is in its session goes with it, and what has left that, as servers do that go into the
+background, outlives it and may be wanted. An adapter that runs below a host marks its own hosts anew, and is itself
+never taken for a leftover.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from typing import Final
 import msgspec
 
 from adapter.cli.doctor.finding import Finding
-from adapter.msp.process_mark import PROC, VARIABLE, Mark, began_at, ticks_a_second, ticks_now
+from adapter.msp.process_mark import PROC, VARIABLE, Mark, began_at, stat_of, ticks_a_second, ticks_now
 
 START_SECONDS: Final = 5.0
 """How long after its mark was made a host has begun at the latest: between the two lies only a fork, and a machine may
-be busy. The tools of a host begin later, with its first turn."""
+be busy."""
+
+STARTED_WITH: Final = frozenset({b"serve", b"--version", b"logout"})
+"""Arguments of everything that an adapter starts of Muse and marks."""
 
 MAX_TOLD: Final = 20
 
@@ -37,11 +42,14 @@ class Leftover(msgspec.Struct, frozen=True):
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """A process with a mark, and when it began."""
+    """A process with a mark, and when it began. `session` is the pid of its session's leader, `ours` says that its
+    arguments are some that an adapter gives."""
 
     pid: int
     began: int
     mark: Mark
+    session: int
+    ours: bool
 
 
 def look_for_leftovers(finding: Finding) -> None:
@@ -55,15 +63,16 @@ def look_for_leftovers(finding: Finding) -> None:
     ]
     finding.facts["strays"] = strays[:MAX_TOLD]
     if strays:
-        count = f"{len(strays)} process{'es' if len(strays) > 1 else ''}"
-        finding.good(f"{count} that tools of earlier hosts started still run: {_listed(strays)}.")
+        one = "A process that an earlier host started still runs"
+        many = f"{len(strays)} processes that earlier hosts started still run"
+        finding.good(f"{one if len(strays) == 1 else many}: {_listed(strays)}.")
     if not hosts:
         finding.good("No host of an adapter that is gone.")
     for host in hosts[:MAX_TOLD]:
         below = f", with {len(host.children)} that it started" if host.children else ""
         pids = " ".join(map(str, host.pids))
         finding.warn(
-            f"A host without its adapter runs since {_age(host.seconds)} (pid {_listed(host.pids)}{below}).",
+            f"A host without its adapter has been running for {_age(host.seconds)} (pid {_listed(host.pids)}{below}).",
             f"End it: kill {pids}; if it stays: kill -9 {pids}.",
         )
 
@@ -77,14 +86,16 @@ def marked_processes() -> list[Marked]:
             mark = _mark_of(PROC / name)
             began = began_at(int(name))
             if mark is not None and began is not None and _namespace(name) == here:
-                found.append(Marked(int(name), began, mark))
+                found.append(Marked(int(name), began, mark, _session_of(int(name)), _is_ours(PROC / name)))
     return found
 
 
 def sort_out(processes: Iterable[Marked], now: int) -> tuple[list[Leftover], list[int]]:
-    """The hosts that are left over, oldest first, and the processes that outlived even those."""
+    """The hosts that are left over, oldest first, and the processes that outlived even those. What this runs below is
+    none of those: it is the shell that somebody asks from."""
     known = list(processes)
     adapters = {process.mark.adapter for process in known if _lives(process.mark)}
+    above = _ancestors(os.getpid())
     families: defaultdict[Mark, list[Marked]] = defaultdict(list)
     for process in known:
         if not _lives(process.mark) and process.pid not in adapters:
@@ -92,12 +103,15 @@ def sort_out(processes: Iterable[Marked], now: int) -> tuple[list[Leftover], lis
     hosts, strays = [], []
     second = ticks_a_second()
     for mark, family in families.items():
-        itself = [one.pid for one in family if one.began - mark.spawned <= START_SECONDS * second]
+        early = [one for one in family if one.ours and one.began - mark.spawned <= START_SECONDS * second]
+        leader = next((one.pid for one in early if one.pid == one.session), None)
+        # A launcher and the host that it has started are both what was started.
+        itself = [one.pid for one in early if one.session == leader]
         others = [one.pid for one in family if one.pid not in itself]
         if itself:
             hosts.append(Leftover(tuple(itself), tuple(others), (now - mark.spawned) / second))
         else:
-            strays += others
+            strays += [pid for pid in others if pid not in above]
     return sorted(hosts, key=lambda host: -host.seconds), sorted(strays)
 
 
@@ -117,6 +131,36 @@ def _mark_of(process: Path) -> Mark | None:
     prefix = f"{VARIABLE}=".encode()
     marks = [one.removeprefix(prefix) for one in variables if one.startswith(prefix)]
     return Mark.read(marks[-1].decode("ascii", "replace")) if marks else None
+
+
+def _session_of(pid: int) -> int:
+    """The pid of the leader of its session, 0 if it has ended."""
+    try:
+        return int(stat_of(pid)[3])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _is_ours(process: Path) -> bool:
+    try:
+        with (process / "cmdline").open("rb") as file:
+            return not STARTED_WITH.isdisjoint(file.read(MAX_ENVIRON).split(b"\0"))
+    except OSError:
+        return False
+
+
+def _ancestors(pid: int) -> set[int]:
+    """What a process runs below."""
+    above: set[int] = set()
+    while pid > 1:
+        try:
+            pid = int(stat_of(pid)[1])
+        except (OSError, ValueError, IndexError):
+            break
+        if pid in above:
+            break
+        above.add(pid)
+    return above
 
 
 def _namespace(name: str) -> str:

@@ -24,6 +24,7 @@ from adapter.cli.doctor.muse_checks import judge_surfaces, judge_version, look_f
 from adapter.cli.doctor.report import Check, HostFacts
 from adapter.cli.doctor.threads import beside
 from adapter.cli.doctor.trial import READY_SECONDS, Trial, try_host
+from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from host_probe import VERSION_TIMEOUT, HostVersion, Probe, parse_server_version, probe_version
@@ -111,7 +112,7 @@ class _Survey:
         assert self._command is not None
         try:
             # Not from memory, and nothing is remembered of it.
-            self._probe = await probe_version(self._command, environ=self._choice.environ)
+            self._probe = await probe_version(self._command, environ=with_mark(self._choice.environ))
             judge_version(finding, self._probe, self._choice)
         finally:
             self._version_told.set()

@@ -17,6 +17,7 @@ from adapter.msp.errors import HostGone, MspError
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake
 from adapter.msp.host import Host
 from adapter.msp.process import HostCommand
+from adapter.msp.process_mark import with_mark
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from host_probe import Abilities, serve_flags
@@ -98,7 +99,7 @@ async def try_host(choice: HostChoice, muse: Sequence[str], background: Backgrou
 
 async def _known_flags(choice: HostChoice, muse: Sequence[str]) -> frozenset[str]:
     known = stand_in_flags(choice.muse) if choice.muse else None
-    return known if known is not None else await serve_flags(muse, choice.environ, FLAGS_SECONDS)
+    return known if known is not None else await serve_flags(muse, with_mark(choice.environ), FLAGS_SECONDS)
 
 
 async def _run(
