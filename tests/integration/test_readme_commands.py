@@ -76,3 +76,13 @@ def test_an_output_is_fetched_without_an_editor(tmp_path: Path) -> None:
     written = (tmp_path / "build.log").read_bytes()
     assert len(written) == 300_000
     assert written.startswith("000000000 Grüße".encode())
+
+
+def test_what_the_simulated_host_keeps_is_for_its_user_alone(tmp_path: Path) -> None:
+    (script,) = blocks(section(doc("output.md"), "Trying it"), "python")
+    (tmp_path / "prompt.py").write_text(script, "utf-8")
+    assert run("umask 022; python3 prompt.py", tmp_path).returncode == 0
+
+    kept = [path for path in (tmp_path / ".local/share/muse-simulated").rglob("*") if path.is_file()]
+    assert len(kept) >= 2
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}

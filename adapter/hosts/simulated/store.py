@@ -113,7 +113,7 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Linked into place whole: nobody may ever see a lease without its pid.
         scratch = path.with_name(f"lease.{os.getpid()}")
-        scratch.write_text(str(os.getpid()))
+        _write_private(scratch, str(os.getpid()).encode())
         try:
             for _ in range(2):
                 with suppress(FileExistsError):
@@ -189,8 +189,13 @@ def is_plain(session_id: str) -> bool:
 def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.{os.getpid()}")
-    scratch.write_bytes(data)
+    _write_private(scratch, data)
     scratch.replace(path)
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
 
 
 def _is_alive(pid: int) -> bool:
