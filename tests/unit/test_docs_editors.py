@@ -4,16 +4,19 @@ options."""
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from typing import Any
 
+import msgspec
 import pytest
 import sexpdata
 from luaparser import ast as lua
 
+from adapter.acp.capabilities import read_client
 from adapter.bridge.hosts.login_methods import LOGIN_METHOD
 from adapter.cli.options import wanted
-from tests.documents import README, blocks, doc, headings, section
+from tests.documents import README, ROOT, blocks, doc, headings, rows, section
 
 PAGE = doc("editors.md")
 PROGRAM = "muse-adapter"
@@ -135,6 +138,41 @@ def test_agent_shell() -> None:
 def keywords(call: list[Any]) -> dict[str, Any]:
     """The arguments of a call that come in pairs."""
     return {str(name): value for name, value in zip(call[1::2], call[2::2], strict=True)}
+
+
+def said_in(text: str) -> list[dict[str, Any]]:
+    """What a client says, from `one.two: true` or `one["two"]: 1`."""
+    found = []
+    for place, value in re.findall(r"`([\w./\[\]\"-]+): ([^`]+)`", text):
+        said: Any = json.loads(value)
+        for name in reversed(place.replace('["', ".").removesuffix('"]').split(".")):
+            said = {name: said}
+        found.append(said)
+    return found
+
+
+def test_whatever_a_client_can_say_is_told_in_a_form_that_counts() -> None:
+    listed = rows(section(PAGE, "Any other client"))
+    nothing_said = msgspec.structs.asdict(read_client({}))
+    named = set()
+    for cells in listed:
+        for said in said_in(cells[0]):
+            read = msgspec.structs.asdict(read_client({"clientCapabilities": said}))
+            counted = {name for name, value in read.items() if value != nothing_said[name]}
+            assert len(counted) == 1, said
+            named |= counted
+
+    assert named == set(nothing_said) - {"client_name", "client_version"}
+
+
+def test_what_is_said_to_be_of_no_use_is_used_by_nothing() -> None:
+    told = " ".join(cells[0] for cells in rows(section(PAGE, "Any other client")) if cells[1].startswith("nothing"))
+    unused = {"read_text_file", "write_text_file", "terminal", "elicitation_url", "boolean_options"}
+    code = [path.read_text("utf-8") for path in (ROOT / "adapter").rglob("*.py") if path.name != "capabilities.py"]
+
+    read = [msgspec.structs.asdict(read_client({"clientCapabilities": said})) for said in said_in(told)]
+    assert {name for one in read for name in unused if one[name]} == unused
+    assert [name for name in unused for text in code if re.search(rf"\b(?:client|capabilities)\.{name}\b", text)] == []
 
 
 def test_a_broken_snippet_would_be_found() -> None:
