@@ -269,7 +269,7 @@ def test_a_width_that_is_no_terminals_breaks_no_option() -> None:
 
 
 def test_serving_imports_nothing_that_only_commands_need() -> None:
-    unwanted = {"argparse", "typer", "click", "rich", "acp", "adapter.cli.commands", "adapter.cli.demo"}
+    unwanted = {"argparse", "typer", "click", "pydantic", "rich", "acp", "adapter.cli.commands", "adapter.cli.demo"}
     code = f"import sys; from adapter.cli import entry, serve; print(*sorted({unwanted!r} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=COMMAND_SECONDS, check=True

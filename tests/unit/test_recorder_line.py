@@ -50,7 +50,7 @@ def test_any_other_one_is_left_to_the_library(argv: list[str]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a command `true`")
 def test_recording_starts_without_that_library(tmp_path: Path) -> None:
-    unwanted = {"typer", "click", "rich", "argparse", "asyncio", "adapter.cli.commands", "adapter.bridge"}
+    unwanted = {"typer", "click", "pydantic", "rich", "argparse", "asyncio", "adapter.cli.commands", "adapter.bridge"}
     program = (
         "import sys\nfrom adapter.hosts.recorder import relay\n"
         "relay.leave = lambda code: (print(sorted(sys.modules), file=sys.stderr), sys.exit(code))\n"
