@@ -106,19 +106,6 @@ class OtherEnd:
         await self.ask("nothing-comes")
         assert (await self.read())["id"] == "nothing-comes"
 
-    def unread_on_pipe(self) -> list[Any]:
-        """What is on the pipe right now, without waiting."""
-        os.set_blocking(self._source._fd, False)
-        while True:
-            try:
-                data = os.read(self._source._fd, 1 << 20)
-            except BlockingIOError:
-                break
-            if not data:
-                break
-            self._unread += data
-        return [json.loads(line) for line in bytes(self._unread).splitlines()]
-
     def close_input(self) -> None:
         """End of input for the peer."""
         self._sink.close()
@@ -131,6 +118,20 @@ class OtherEnd:
         """Wait until the peer's `run` has returned."""
         with anyio.fail_after(PATIENCE):
             await self.run_returned.wait()
+
+
+def unread_on_pipe(other: OtherEnd) -> list[Any]:
+    """What is on the pipe right now, without waiting."""
+    os.set_blocking(other._source._fd, False)
+    while True:
+        try:
+            data = os.read(other._source._fd, 1 << 20)
+        except BlockingIOError:
+            break
+        if not data:
+            break
+        other._unread += data
+    return [json.loads(line) for line in bytes(other._unread).splitlines()]
 
 
 def _refuse(word: str) -> Any:

@@ -133,6 +133,7 @@ def test_a_file_is_read_as_it_is_or_known_to_be_missing(tmp_path: Path) -> None:
     assert read_before(str(tmp_path / "b" / "c.txt"), [str(tmp_path)], certain=True) == Before(None, certain=True)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_nothing_is_read_that_is_no_text_inside_the_roots(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "rooted"
     root.mkdir()

@@ -1,5 +1,5 @@
 """What can be said of Windows without one: every module can be imported where the names that only POSIX has are
-missing, and what needs no host runs.
+missing, what needs no host runs, and no test that runs there uses what it lacks.
 
 It says nothing about pipes, processes and files there; for those there is a job in `.github/workflows/ci.yml`. That no
 other such name is used is what `mypy --platform win32` shows in `make check`.
@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.posix_uses import Finder
 from tests.unit.conftest import POSIX_ONLY
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -67,13 +68,45 @@ def test_every_module_can_be_imported() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_every_test_that_is_run_there_can_be_imported() -> None:
+def run_there() -> list[Path]:
     tests = {*(ROOT / "tests" / "unit").glob("test_*.py"), *(ROOT / "tests" / "conformance").glob("test_*.py")}
 
     assert set(POSIX_ONLY) < {path.name for path in tests}
-    run = sorted(path for path in tests if path.name not in POSIX_ONLY)
-    done = pretending(IMPORT, *(f"tests.{path.parent.name}.{path.stem}" for path in run))
+    return sorted(path for path in tests if path.name not in POSIX_ONLY)
+
+
+def test_every_test_that_is_run_there_can_be_imported() -> None:
+    done = pretending(IMPORT, *(f"tests.{path.parent.name}.{path.stem}" for path in run_there()))
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_every_test_that_is_run_there_skips_itself_if_it_needs_posix() -> None:
+    finder = Finder()
+
+    assert {path.name: found for path in run_there() if (found := finder.unskipped(path))} == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("def test_it(): os.mkfifo('a')", "os.mkfifo"),
+        ("class TestIt:\n    def test_it(self): os.killpg(1, 9)", "os.killpg"),
+        ("from signal import SIGKILL\ndef test_it(): end(SIGKILL)", "SIGKILL"),
+        ("def end(): os.kill(1, signal.SIGKILL)\ndef test_it(): end()", "signal.SIGKILL"),
+        ("def program(): return pty.openpty()\ndef test_it(program): pass", "pty.openpty"),
+        ("from tests.wired import unread_on_pipe as unread\ndef test_it(): unread(1)", "os.set_blocking"),
+        ("def test_it(path): path.write_text('#!/bin/sh')", "a script"),
+        ("def test_it(): os.kill(os.getpid(), signal.SIGINT)", None),
+        ("@pytest.mark.skipif(os.name != 'posix', reason='')\ndef test_it(): os.mkfifo('a')", None),
+        ("pytestmark = pytest.mark.skipif(sys.platform == 'win32', reason='')\ndef test_it(): os.mkfifo('a')", None),
+        ("from tests.adapter_process import running_adapter\ndef test_it(): running_adapter()", None),
+    ],
+)
+def test_what_needs_posix_is_found_also_behind_what_is_called(tmp_path: Path, code: str, what: str | None) -> None:
+    module = tmp_path / "test_it.py"
+    module.write_text(code, "utf-8")
+
+    assert [found.what for found in Finder().unskipped(module)] == ([] if what is None else [what])
 
 
 @pytest.mark.parametrize("use", ["import fcntl", "import os; os.killpg", "from signal import SIGKILL"])

@@ -16,7 +16,7 @@ import pytest
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, PeerClosed, Work
 from adapter.wire.pipes import FdReader, FdWriter
-from tests.wired import PATIENCE, Gate, Recorder, options, outcome, until, wired
+from tests.wired import PATIENCE, Gate, Recorder, options, outcome, unread_on_pipe, until, wired
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_what_was_asked_before_the_end_is_on_the_pipe_when_run_returns() -
         await other.write(b"\n".join(ASK % number for number in range(5)))
         other.close_input()
         await other.over()
-        assert {answer["id"] for answer in other.unread_on_pipe()} == set(range(5))
+        assert {answer["id"] for answer in unread_on_pipe(other)} == set(range(5))
         assert other.peer.ended == "eof"
 
 
@@ -47,7 +47,7 @@ async def test_half_a_line_at_the_end_costs_one_error(rest: bytes) -> None:
         await other.write(ASK % 1 + b"\n" + rest)
         other.close_input()
         await other.over()
-        answers = {answer["id"]: answer for answer in other.unread_on_pipe()}
+        answers = {answer["id"]: answer for answer in unread_on_pipe(other)}
         assert set(answers) == {1, None}
         assert "error" in answers[None]
 
@@ -67,7 +67,7 @@ async def test_work_that_does_not_end_is_cut_and_answered() -> None:
         await other.ask(1)
         other.close_input()
         await other.over()
-        (answer,) = other.unread_on_pipe()
+        (answer,) = unread_on_pipe(other)
         assert (answer["id"], answer["error"]["code"]) == (1, -32800)
         assert answer["error"]["data"]["reason"] == "cancelled"
         assert gate.cancelled == 1
@@ -147,7 +147,7 @@ async def test_our_own_end_is_like_end_of_input() -> None:
         other.peer.stop_reading()
         ended.set()
         await other.over()
-        assert [answer["id"] for answer in other.unread_on_pipe()] == [1]
+        assert [answer["id"] for answer in unread_on_pipe(other)] == [1]
         assert other.peer.ended == "closed"
 
 
