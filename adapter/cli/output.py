@@ -25,7 +25,7 @@ from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, refere
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
 from adapter.cli.output_list import rows, show
-from adapter.cli.output_pieces import Checksum, Pieces
+from adapter.cli.output_pieces import Checksum, Pieces, WrongLength
 from adapter.cli.output_screen import Screen
 from adapter.cli.output_target import Target
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
@@ -242,10 +242,10 @@ class _Reading:
             page = await read_page(host, request, self._workspace)
         if page["encoding"] == "base64" and target.is_terminal:
             raise Failed("binaryOutput", "the bytes are no text; send them to a file with -o")
-        data = pieces.take(page)
-        if data is None:
-            raise errors.inconsistent_page("the output ends before the length that its reference names")
-        return data
+        try:
+            return pieces.take(page)
+        except WrongLength as problem:
+            raise errors.inconsistent_page(str(problem)) from None
 
     def _planned(self, reference: OutputRef, target: Target) -> tuple[Pieces, Checksum]:
         """The pieces that are not in the target yet, and the sum over what it has."""
@@ -261,4 +261,4 @@ class _Reading:
         checksum = Checksum(reference.digest if (wanted.offset, end) == (0, reference.byte_len) else None)
         for block in target.kept_blocks():
             checksum.feed(block)
-        return Pieces(wanted.offset + target.kept, end), checksum
+        return Pieces(wanted.offset + target.kept, end, reference.byte_len), checksum

@@ -16,12 +16,18 @@ CHARACTER_REST: Final = 3
 _SHA256: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
 
 
-class Pieces:
-    """The bytes from `at` up to `end`, as the host gives them: text in whole characters, binary as it comes."""
+class WrongLength(ValueError):
+    """An output is not as long as its reference says; the message says how."""
 
-    def __init__(self, at: int, end: int) -> None:
+
+class Pieces:
+    """The bytes from `at` up to `end`, as the host gives them: text in whole characters, binary as it comes. `total` is
+    what the output's reference says it has."""
+
+    def __init__(self, at: int, end: int, total: int) -> None:
         self.at = at
         self.end = end
+        self._total = total
 
     @property
     def over(self) -> bool:
@@ -30,14 +36,23 @@ class Pieces:
 
     def length(self) -> int:
         """How many bytes to ask for at `at`: a little more than is wanted, because a character may stand across the
-        end."""
+        end, and to notice an output that goes on behind it."""
         return min(MAX_LENGTH, self.end - self.at + CHARACTER_REST)
 
-    def take(self, page: Params) -> bytes | None:
-        """The bytes of a checked page that belong to the range; None if the output ends before the range does."""
-        data = page_bytes(page)[: self.end - self.at]
-        self.at += len(data)
-        return None if page["eof"] and not self.over else data
+    def take(self, page: Params) -> bytes:
+        """The bytes of a checked page that belong to the range.
+
+        Raises:
+            WrongLength: the output ends before the range does, or goes on behind the end that it should have.
+        """
+        data = page_bytes(page)
+        left = self.end - self.at
+        if page["eof"] and len(data) < left:
+            raise WrongLength("the output ends before the length that its reference names")
+        if self.end == self._total and (len(data) > left or (len(data) == left and not page["eof"])):
+            raise WrongLength("the output goes on behind the length that its reference names")
+        self.at += min(left, len(data))
+        return data[:left]
 
 
 def page_bytes(page: Params) -> bytes:

@@ -67,6 +67,8 @@ def test_every_piece_is_checked_and_nothing_else_is_asked(store: Store, tmp_path
         ({"version": "1.2.10"}, 5, "hostVersionUnverified"),
         ({"page": {"byteLen": 7}}, 1, "inconsistentPage"),
         ({"pages": [[revised(outputRef=reference(size=300_001))]]}, 1, "inconsistentPage"),
+        ({"pages": [[revised(outputRef=reference(size=299_990))]]}, 1, "inconsistentPage"),
+        ({"page": {"eof": False}}, 1, "inconsistentPage"),
         ({"pages": [[revised(outputRef=reference(digest="sha256:" + "0" * 64))]]}, 1, "digestMismatch"),
         ({"refusals": {"item/readOutput": {"code": -32603, "message": "no", "data": {"kind": "odd"}}}}, 1, "hostError"),
         ({"deaths": ["item/readOutput"]}, 1, "hostDied"),

@@ -16,7 +16,7 @@ from adapter.cli import output
 from adapter.cli.commands.global_options import EXIT_BROKEN_PIPE
 from adapter.cli.options import OPTIONS, flag
 from adapter.cli.output_list import COLUMNS, rows
-from adapter.cli.output_pieces import Checksum, Pieces, page_bytes, unfinished_character
+from adapter.cli.output_pieces import Checksum, Pieces, WrongLength, page_bytes, unfinished_character
 from adapter.cli.stop_signals import EXIT_INTERRUPTED
 from tests.unit.test_cli_options import muse_adapter
 
@@ -34,7 +34,7 @@ def page(data: bytes, *, binary: bool = False, eof: bool = False) -> Json:
 
 
 def test_pieces_are_as_long_as_one_read_may_be_and_the_last_a_little_longer_than_wanted() -> None:
-    pieces = Pieces(0, MAX_LENGTH + 10)
+    pieces = Pieces(0, MAX_LENGTH + 10, 2 * MAX_LENGTH)
 
     assert pieces.length() == MAX_LENGTH
     assert pieces.take(page(b"x" * MAX_LENGTH)) == b"x" * MAX_LENGTH
@@ -44,14 +44,14 @@ def test_pieces_are_as_long_as_one_read_may_be_and_the_last_a_little_longer_than
 
 
 def test_the_next_piece_begins_where_the_last_one_ended_also_if_it_was_short() -> None:
-    pieces = Pieces(5, 50)
+    pieces = Pieces(5, 50, 50)
 
     assert pieces.take(page(b"abc")) == b"abc"
     assert pieces.at == 8
 
 
 def test_a_character_across_the_end_of_the_range_is_cut_to_the_byte() -> None:
-    pieces = Pieces(0, 2)
+    pieces = Pieces(0, 2, 4)
 
     assert pieces.length() == 5
     assert pieces.take(page("東a".encode())) == "東".encode()[:2]
@@ -59,12 +59,23 @@ def test_a_character_across_the_end_of_the_range_is_cut_to_the_byte() -> None:
 
 
 def test_an_end_before_the_end_of_the_range_is_noticed() -> None:
-    assert Pieces(0, 10).take(page(b"nine byte", eof=True)) is None
-    assert Pieces(0, 9).take(page(b"nine byte", eof=True)) == b"nine byte"
+    with pytest.raises(WrongLength, match="ends before"):
+        Pieces(0, 10, 10).take(page(b"nine byte", eof=True))
+    assert Pieces(0, 9, 9).take(page(b"nine byte", eof=True)) == b"nine byte"
+
+
+@pytest.mark.parametrize(("data", "eof"), [(b"nine bytes", True), (b"nine bytes", False), (b"nine byte", False)])
+def test_what_goes_on_behind_the_end_is_noticed_if_all_was_asked_for(data: bytes, eof: bool) -> None:
+    pieces = Pieces(0, 9, 9)
+    with pytest.raises(WrongLength, match="goes on behind"):
+        pieces.take(page(data, eof=eof))
+    assert pieces.at == 0
+
+    assert Pieces(0, 9, 12).take(page(data, eof=eof)) == b"nine byte"
 
 
 def test_an_empty_range_is_over_at_once() -> None:
-    assert Pieces(7, 7).over
+    assert Pieces(7, 7, 7).over
 
 
 @pytest.mark.parametrize("binary", [False, True])
