@@ -5,14 +5,43 @@ A stray `print`, a warning or a C library must not get between the frames, and n
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from adapter.wire.pipes import FdReader, FdWriter
 
-_FIRST_FREE_FD = 3
+STDIN: Final = 0
+STDOUT: Final = 1
+STDERR: Final = 2
+
+_FIRST_FREE_FD: Final = 3
+
+_UNUSABLE: Final = {STDIN: os.O_WRONLY, STDOUT: os.O_RDONLY}
+"""How a stream is open that cannot be used for what it is there for."""
+
+
+def occupy_stdio() -> None:
+    """Open what is closed of stdin, stdout and stderr, so that no file, pipe or event loop of ours gets its number, and
+    with it what others read or write there.
+
+    Nothing is written to stderr then. A stdin or stdout that was closed still is an error for whoever uses it.
+    """
+    for fd in (STDIN, STDOUT, STDERR):
+        if not _is_open(fd):
+            # The lowest free number is taken: this one, since those below it are open.
+            os.set_inheritable(os.open(os.devnull, _UNUSABLE.get(fd, os.O_WRONLY)), True)
+
+
+def is_usable(fd: int) -> bool:
+    """Whether stdin can be read, or stdout written to."""
+    if sys.platform == "win32":
+        return _is_open(fd)
+    import fcntl
+
+    return _is_open(fd) and fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != _UNUSABLE[fd]
 
 
 def claim_stdio() -> tuple[FdReader, FdWriter]:
@@ -27,12 +56,14 @@ def claim_stdio() -> tuple[FdReader, FdWriter]:
     """
     nowhere = _above_stdio(os.open(os.devnull, os.O_RDWR))
     try:
-        if not _is_open(2):
-            os.dup2(nowhere, 2)
-        stdin = _duplicate(0)
-        stdout = _duplicate(1)
-        os.dup2(nowhere, 0)
-        os.dup2(2, 1)
+        if not (is_usable(STDIN) and is_usable(STDOUT)):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        if not _is_open(STDERR):
+            os.dup2(nowhere, STDERR)
+        stdin = _duplicate(STDIN)
+        stdout = _duplicate(STDOUT)
+        os.dup2(nowhere, STDIN)
+        os.dup2(STDERR, STDOUT)
     finally:
         os.close(nowhere)
     from adapter.wire.pipes import FdReader, FdWriter

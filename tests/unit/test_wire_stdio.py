@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +64,41 @@ except OSError:
     raise SystemExit(3)
 """
     assert run(program, closed).returncode == 3
+
+
+OCCUPIED = """
+import os, subprocess, sys
+from adapter.wire.stdio import claim_stdio, is_usable, occupy_stdio
+
+occupy_stdio()
+ours = os.open(os.devnull, os.O_RDWR)
+told = f"{is_usable(0)} {is_usable(1)} {ours > 2}"
+told += subprocess.run(["sh", "-c", "echo ' and a child' >&2"], stderr=subprocess.PIPE, text=True).stderr
+os.write(2, b"lost if it is closed")
+with open(sys.argv[1], "w") as file:
+    file.write(told)
+try:
+    claim_stdio()
+except OSError:
+    raise SystemExit(3)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="what a descriptor is open for cannot be asked elsewhere")
+@pytest.mark.parametrize(
+    ("closed", "told", "code"),
+    [
+        ("", "True True True", 0),
+        ("<&-", "False True True", 3),
+        (">&-", "True False True", 3),
+        ("2>&-", "True True True", 0),
+        ("<&- >&- 2>&-", "False False True", 3),
+    ],
+)
+def test_a_closed_descriptor_is_occupied_and_still_of_no_use(
+    tmp_path: Path, closed: str, told: str, code: int
+) -> None:
+    done = run(OCCUPIED, f"{tmp_path}/told {closed}")
+
+    assert (tmp_path / "told").read_text() == f"{told} and a child\n"
+    assert done.returncode == code
