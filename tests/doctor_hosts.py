@@ -53,12 +53,14 @@ class Patient(Flagged):
 
 
 class EndsAtOnce(ScriptedHost):
-    """Ends before it has read anything, with words and a code."""
+    """Ends before it has read anything, with words to one of its outputs and a code."""
 
     code = 3
+    output = 2
+    times = 1
 
     def serve(self) -> None:
-        os.write(2, b"settings.json, line 7: what is this?\n")
+        os.write(self.output, b"settings.json, line 7: what is this? TOKEN=canary-0815\n" * self.times)
         os._exit(self.code)
 
 
@@ -67,6 +69,33 @@ class DiesWhileListing(Patient):
 
     def on_session_list(self, request: Json) -> None:
         os._exit(9)
+
+
+class EndsAfterHandshake(Patient):
+    """Ends as soon as it has been told that the handshake is done."""
+
+    def on_initialized(self, _notification: Json) -> None:
+        os._exit(0)
+
+
+class FallsSilent(Patient):
+    """Answers the handshake and nothing after it; `floods` writes notifications instead."""
+
+    floods = False
+
+    def receive(self, frame: Json) -> None:
+        if frame.get("method") == "initialize":
+            return super().receive(frame)
+        while self.floods:
+            self.send(*[{"jsonrpc": "2.0", "method": "usage/changed", "params": {"used": "x" * 200}}] * 500)
+        return None
+
+
+class RefusesHandshake(ScriptedHost):
+    """Wants a login before anything else."""
+
+    def on_initialize(self, request: Json) -> None:
+        self.refuse(request, "authRequired", "not logged in", code=-32011)
 
 
 class Stays(ScriptedHost):

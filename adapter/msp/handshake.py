@@ -26,12 +26,15 @@ class Handshake(msgspec.Struct, frozen=True):
     granted: frozenset[str]
     durable: bool
     sandbox_problem: str | None
+    durability: str = "durable"
+    """The host's word for it; what is not known is not durable."""
 
     @classmethod
     def read(cls, result: dict[str, Any]) -> Handshake:
         """The view of an `initialize` result."""
         server = _object(result.get("serverInfo"))
         granted = result.get("grantedCapabilities")
+        durability = result.get("sessionDurability", "durable")
         problem = None
         if result.get("sandboxAvailability") == "unavailable":
             problem = _text(result.get("sandboxUnavailableReason")) or "unknown reason"
@@ -42,8 +45,9 @@ class Handshake(msgspec.Struct, frozen=True):
             granted=frozenset(name for name in granted if isinstance(name, str))
             if isinstance(granted, list)
             else frozenset(),
-            durable=result.get("sessionDurability", "durable") == "durable",
+            durable=durability == "durable",
             sandbox_problem=problem,
+            durability=_text(durability),
         )
 
 

@@ -16,6 +16,7 @@ from adapter.msp.abilities import Abilities, Inquiry
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
+from adapter.msp.overheard import Overheard
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
 from adapter.msp.secrets import scrub
 from adapter.msp.vocabulary import SERVER_REQUESTS
@@ -48,13 +49,14 @@ STDERR_IN_ERRORS = 500
 
 class HostStartError(HostGone):
     """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `details` a sentence for
-    people."""
+    people, `kind` that of the error by which it refused the handshake."""
 
-    def __init__(self, reason: str, details: str, exit_code: int | None = None) -> None:
+    def __init__(self, reason: str, details: str, exit_code: int | None = None, kind: str | None = None) -> None:
         super().__init__(details)
         self.reason = reason
         self.details = details
         self.exit_code = exit_code
+        self.kind = kind
 
 
 class Host:
@@ -92,6 +94,7 @@ class Host:
         self._frame_cap = frame_cap
         self._inquiry = Inquiry() if probes else None
         self._peer: Peer | None = None
+        self._overheard: Overheard | None = None
         self._asking = 0
         self._conclusions: dict[tuple[str, str], Answer] = {}
         """What is waited for, by the notification and the command that it concludes."""
@@ -207,7 +210,8 @@ class Host:
             answers_garbage=False,
             drain_seconds=0,
         )
-        peer = Peer(process.stdout, process.stdin, self, options)
+        self._overheard = Overheard(process.stdout)
+        peer = Peer(self._overheard, process.stdin, self, options)
         if self._throttle is not None:
             peer.throttle = self._throttle
         self._peer = peer
@@ -233,11 +237,17 @@ class Host:
             details = f"{self.launch.display()} did not answer the handshake within {self._startup_timeout:g} s"
             self._declare_gone(HostStartError("hostStartTimeout", details))
         except (RpcError, BadAnswer) as error:
-            details = f"{self.launch.display()} refused the handshake: {self.scrub(str(error))}"
-            self._declare_gone(HostStartError("hostStartFailed", details))
+            kind, did = None, "answered the handshake with what cannot be read"
+            if isinstance(error, RpcError):
+                did = "refused the handshake"
+                kind = MspError.from_error({"code": error.code, "data": error.data}).kind
+            details = f"{self.launch.display()} {did}: {self.scrub(str(error))}"
+            self._declare_gone(HostStartError("hostStartFailed", details, kind=kind))
         except PeerClosed:
             return  # `run` knows why and says so.
         else:
+            if self._overheard is not None:
+                self._overheard.stop()
             self.notify("initialized")
             if self._inquiry is not None:
                 self._inquiry.ask(self._peer)
@@ -255,6 +265,9 @@ class Host:
         stderr = process.stderr_text()
         if stderr:
             details += f"; its last words: {stderr[-STDERR_IN_ERRORS:]}"
+        said = self.scrub(self._overheard.words()) if self._overheard is not None else ""
+        if said:
+            details += f"; on stdout it said: {said[-STDERR_IN_ERRORS:]}"
         if self.handshake is None:
             return HostStartError("hostStartFailed", f"{self.launch.display()} did not start: {details}", code)
         return HostClosed(details)

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from adapter.bridge.hosts.host_choice import HostChoice
+from adapter.bridge.stored_output import negotiation
+from adapter.cli.doctor import muse_checks
+from adapter.cli.doctor.deciding import Decision
 from adapter.cli.doctor.finding import Finding
 from adapter.cli.doctor.muse_checks import judge_surfaces, judge_version, look_for
 from adapter.cli.doctor.report import Check
@@ -151,9 +154,9 @@ def test_what_came_instead_of_a_version_is_told_without_secrets(problem: str, st
 # -- surfaces
 
 
-def surfaces(version: HostVersion, **environ: str) -> Check:
+def surfaces(version: HostVersion, live: str | None = None, remembered: bool = False, **environ: str) -> Check:
     finding = Finding("surfaces")
-    judge_surfaces(finding, version, environ)
+    judge_surfaces(finding, Decision(negotiation.judged(version), version, remembered), live, environ)
     return finding.check()
 
 
@@ -162,8 +165,28 @@ def test_a_verified_version_is_told_with_its_evidence() -> None:
 
     assert check.status == "pass"
     assert check.details["storedOutput"] == "verified"
+    assert check.details["note"] in check.summary and check.summary.endswith(".")
     evidence = Path(__file__).parents[2] / check.details["evidence"]
     assert evidence.is_dir() and check.details["evidence"] in check.summary
+
+
+def test_recordings_are_named_only_where_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(muse_checks, "_ROOT", tmp_path)
+    check = surfaces(HostVersion("1.2.1", None, "1.2.1"))
+    assert check.status == "pass" and "evidence" not in check.details
+    assert "fixtures" not in check.summary
+
+
+def test_a_running_host_that_is_not_verified_refuses_what_is_offered() -> None:
+    check = surfaces(HostVersion("1.2.1", None, "1.2.1"), live="1.3.0", remembered=True)
+    assert (check.status, check.details["readsRefused"], check.details["remembered"]) == ("warn", True, True)
+    assert "remembered" in check.summary and "'1.3.0'" in check.summary
+
+
+def test_a_version_that_only_a_running_host_says_does_not_count() -> None:
+    check = surfaces(HostVersion(), live="1.2.1")
+    assert (check.status, check.details["storedOutput"]) == ("warn", "versionUnknown")
+    assert "'1.2.1' comes too late" in check.summary
 
 
 @pytest.mark.parametrize(

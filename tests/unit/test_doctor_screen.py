@@ -42,7 +42,7 @@ def test_everything_works_with_stored_output() -> None:
 
 
 def test_a_version_that_is_not_verified_does_not_keep_everything_from_working() -> None:
-    surfaces = check("surfaces", "warn", "Fix.", storedOutput="releaseNotVerified", **VERIFIED)
+    surfaces = check("surfaces", "warn", "Fix.", storedOutput="releaseNotVerified", version="1.3.0", **VERIFIED)
     assert conclusion(report(surfaces, version="1.3.0")) == (
         "Everything works. Stored output is not offered, because this host is 1.3.0; it is verified on 1.2.1 only."
     )
@@ -50,7 +50,30 @@ def test_a_version_that_is_not_verified_does_not_keep_everything_from_working() 
 
 def test_a_version_that_is_not_known_is_the_reason() -> None:
     surfaces = check("surfaces", "warn", "Fix.", storedOutput="versionUnknown", **VERIFIED)
-    assert "because the version of this host cannot be told" in conclusion(report(surfaces, version=None))
+    for version in (None, "1.2.1"):
+        assert "because `--version` does not tell the version of this host" in conclusion(
+            report(surfaces, version=version)
+        )
+
+
+def test_what_is_remembered_is_the_reason_if_it_is_another_version() -> None:
+    surfaces = check(
+        "surfaces", "warn", "Fix.", storedOutput="releaseNotVerified", version="1.3.0", remembered=True, **VERIFIED
+    )
+    assert "because 1.3.0 is what is remembered of this Muse;" in conclusion(report(surfaces, version="1.2.1"))
+    assert "because this host is 1.3.0;" in conclusion(report(surfaces, version="1.3.0"))
+
+
+def test_an_offer_whose_reads_are_all_refused_is_told_as_that() -> None:
+    surfaces = check("surfaces", "warn", "Fix.", storedOutput="verified", readsRefused=True, **VERIFIED)
+    assert "but every read is refused" in conclusion(report(surfaces))
+
+
+def test_a_host_that_does_not_answer_is_not_said_to_work() -> None:
+    said = conclusion(report(check("sessionStore", "warn", "Look.", unanswered="session/list")))
+    assert said == (
+        "Whether it works cannot be told, because the host did not answer session/list: look at sessionStore. Look."
+    )
 
 
 def test_warnings_are_named() -> None:

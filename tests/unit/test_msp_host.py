@@ -79,7 +79,7 @@ async def test_the_handshake_is_read_and_confirmed(tmp_path: Path) -> None:
     ("settings", "reason", "words"),
     [
         ({"at": "initialize", "error": "invalidParams"}, "hostStartFailed", "refused the handshake"),
-        ({"at": "initialize", "result": [1]}, "hostStartFailed", "refused the handshake"),
+        ({"at": "initialize", "result": [1]}, "hostStartFailed", "answered the handshake with what cannot be read"),
         ({"at": "initialize", "silent": True}, "hostStartTimeout", "within 0.5 s"),
     ],
     ids=["refuses", "answers nonsense", "is silent"],

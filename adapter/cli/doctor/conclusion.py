@@ -15,8 +15,18 @@ def conclusion(report: Report) -> str:
         return " ".join(filter(None, (f"{_count(failed)} failed: {_names(failed)}.", begin, failed[0].fix)))
     # What follows from the version alone is told in the sentence about stored output.
     warned = [check for check in report.checks if check.status == "warn" and check.id != "surfaces"]
+    unsettled = [check for check in report.checks if "unanswered" in check.details]
+    if unsettled:
+        return " ".join((_unsettled(unsettled), *map(_stop, failed)))
     works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
     return " ".join(filter(None, (works, _stored_output(report), *map(_stop, failed), _login(report))))
+
+
+def _unsettled(checks: Sequence[Check]) -> str:
+    """The host lives and says nothing."""
+    methods = " and ".join(check.details["unanswered"] for check in checks)
+    why = f"Whether it works cannot be told, because the host did not answer {methods}: look at {_names(checks)}."
+    return " ".join(filter(None, (why, checks[0].fix)))
 
 
 def is_read(check: Check) -> bool:
@@ -35,9 +45,16 @@ def _stored_output(report: Report) -> str:
     if surfaces is None or verdict is None:
         return ""
     if verdict == "verified":
-        return "Stored output is offered to clients that ask for muse/output."
-    host = report.host.build or report.host.version
-    this = f"this host is {host}" if host else "the version of this host cannot be told"
+        offered = "Stored output is offered to clients that ask for muse/output"
+        but = ", but every read is refused, because the host that was started says another version"
+        return f"{offered}{but if surfaces.details.get('readsRefused') else ''}."
+    version = surfaces.details.get("version")
+    if version is None:
+        this = "`--version` does not tell the version of this host"
+    elif surfaces.details.get("remembered") and version != (report.host.build or report.host.version):
+        this = f"{version} is what is remembered of this Muse"
+    else:
+        this = f"this host is {version}"
     where = " and ".join(surfaces.details["verifiedReleases"]["storedOutput"])
     return f"Stored output is not offered, because {this}; it is verified on {where} only."
 

@@ -71,6 +71,7 @@ class Finding:
         self._statuses.add(status)
         # It may hold words of a host, or a file's name.
         self._sentences.append(one_line(sentence, MAX_SENTENCE))
+        fix = one_line(fix, MAX_SENTENCE) if fix else None
         if fix and fix not in self._fixes:
             self._fixes.append(fix)
 
@@ -93,5 +94,5 @@ def skipped(check_id: str, because_of: str) -> Check:
     """A check that could not be made, since another one failed."""
     finding = Finding(check_id)
     finding.facts["because"] = because_of
-    finding.skip(f"Not looked at, because {because_of} failed.")
+    finding.skip(f"Not looked at: it rests on {because_of}.")
     return finding.check()

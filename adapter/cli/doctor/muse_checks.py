@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapter.bridge.hosts.host_choice import WITHOUT_MUSE, HostChoice, resolve_muse
+from adapter.cli.doctor.deciding import Decision
 from adapter.cli.doctor.finding import Finding
 from adapter.hosts.select import STAND_INS
 from adapter.msp.host import HostStartError
@@ -20,6 +21,7 @@ from host_probe import (
     every_muse,
     find_muse,
     is_newer_than_known,
+    parse_server_version,
     releases_verified_for_reading,
     verified_for_reading,
 )
@@ -129,18 +131,45 @@ def facts_of(version: HostVersion) -> dict[str, Any]:
     return {"version": version.release, "build": version.build}
 
 
-def judge_surfaces(finding: Finding, version: HostVersion, environ: Mapping[str, str]) -> None:
-    """`surfaces`."""
+def judge_surfaces(finding: Finding, decision: Decision, live: str | None, environ: Mapping[str, str]) -> None:
+    """`surfaces`. `live` is the version that a host has said in the handshake, None if there was none."""
+    version = decision.version
     verdict = verified_for_reading(version)
-    finding.facts["verifiedReleases"] = {"storedOutput": releases_verified_for_reading()}
+    where = " or ".join(releases_verified_for_reading())
+    finding.facts |= {
+        "storedOutput": verdict.reason,
+        "verifiedReleases": {"storedOutput": releases_verified_for_reading()},
+        "version": version.build or version.release,
+        "remembered": decision.remembered,
+    }
+    by = " That is what is remembered of this Muse, which counts here." if decision.remembered else ""
     if isinstance(verdict, Verified):
-        entry = verdict.entry
-        finding.facts |= {"storedOutput": "verified", "evidence": entry.evidence, "note": entry.note}
-        finding.good(f"{verdict.details} Evidence: {entry.evidence}")
-    else:
-        where = " or ".join(releases_verified_for_reading())
-        finding.facts |= {"storedOutput": verdict.reason}
-        finding.warn(
-            f"Stored output is not offered. {scrub(verdict.details, environ)}",
-            f"Use Muse {where} where stored output has to be read; everything else works without.",
-        )
+        _tell_evidence(finding, verdict, by)
+        if live is not None and not isinstance(verified_for_reading(parse_server_version(live)), Verified):
+            finding.facts["readsRefused"] = True
+            finding.warn(
+                f"Every read is refused all the same: the host that was started says {scrub(live, environ)!r}.",
+                f"Use Muse {where} where stored output has to be read.",
+            )
+        return
+    unheard = (
+        f" That a running host says {scrub(live, environ)!r} comes too late." if live and not version.release else ""
+    )
+    finding.warn(
+        f"Stored output is not offered. {scrub(decision.output.reason, environ)}{by}{unheard}",
+        f"Use Muse {where} where stored output has to be read; everything else works without.",
+    )
+
+
+def _tell_evidence(finding: Finding, verdict: Verified, by: str) -> None:
+    entry = verdict.entry
+    finding.facts["note"] = entry.note
+    recordings = ""
+    # Recordings are part of a checkout, and not of what is installed.
+    if (_ROOT / entry.evidence).is_dir():
+        finding.facts["evidence"] = entry.evidence
+        recordings = f" Recordings: {entry.evidence}."
+    finding.good(f"{verdict.details}{by} That rests on this: {entry.note}.{recordings}")
+
+
+_ROOT: Final = Path(__file__).parents[3]

@@ -23,14 +23,15 @@ from adapter.acp.capabilities import (
 )
 from adapter.bridge.hosts.host_choice import HostChoice, remembered_abilities, version_cache
 from adapter.bridge.offer import capabilities_on, extensions_for, initialize_result
-from adapter.bridge.stored_output.negotiation import NOT_ASKED, Negotiation, judged, refused
+from adapter.bridge.stored_output.negotiation import NOT_ASKED, Negotiation
 from adapter.bridge.stored_sessions.mcp import takes_servers
 from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
+from adapter.cli.doctor.deciding import decide
 from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.report import Offer, Withheld
 from adapter.msp.host import HostStartError
 from adapter.wire.envelope import Params
-from host_probe import Abilities, cached_version
+from host_probe import Abilities
 
 RECORDED: Final = "recorded:"
 
@@ -68,20 +69,13 @@ class Feature(msgspec.Struct, frozen=True):
 def known_of(choice: HostChoice, facts: MuseFacts) -> Known:
     """What serving would know of the host, from the same places in the same order. Reads what is remembered."""
     cache = version_cache(choice, learns=False)
-    version = cached_version(facts.command, choice.environ, cache) if cache is not None and facts.command else None
     try:
         remembered = remembered_abilities(choice, cache)
     except HostStartError:
         remembered = None
-    if not facts.command:
-        output = refused("No Muse was found, so its version cannot be told.")
-    elif version is None and facts.version_problem is not None:
-        output = refused(facts.version_problem)
-    else:
-        output = judged(version or facts.version)
     known = Known(
         muse=choice.muse,
-        output=output,
+        output=decide(choice, facts.command, facts.version, facts.version_problem).output,
         abilities=facts.abilities if remembered is None else remembered,
         granted=facts.handshake.granted if facts.handshake is not None else None,
         nobody="the host did not answer" if facts.command else "no Muse was found",

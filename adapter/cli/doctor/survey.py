@@ -1,7 +1,7 @@
 """All checks: which rest on which, and how long each may take. Those that rest on nothing run side by side.
 
-The longest way is a host that starts and never answers: the wait for it and for its flags (10 s), and 3 s until it is
-killed, if it ignores being asked to end. Everything else is done meanwhile.
+The longest way is a host that starts and never answers: 2.5 s for its flags, the wait for it (10 s), and 3 s until it
+is killed, if it ignores being asked to end. Everything else is done meanwhile.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.cli.doctor.cache_check import judge_cache
+from adapter.cli.doctor.deciding import decide
 from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.finding import WHY, Finding, examine, skipped
 from adapter.cli.doctor.host_checks import judge_handshake, judge_login, judge_session_store
@@ -32,7 +33,7 @@ from host_probe import VERSION_TIMEOUT, HostVersion, Probe, parse_server_version
 LOOK_SECONDS: Final = 5.0
 """How long a look at files or processes may take: a file system may be far away."""
 
-AROUND_SECONDS: Final = 15.0
+AROUND_SECONDS: Final = 20.0
 """What a host may need beside the wait for it, at most: flags, list, end."""
 
 
@@ -91,8 +92,7 @@ class _Survey:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._make, "version", VERSION_TIMEOUT + LOOK_SECONDS, self._ask_version)
                 tasks.start_soon(self._make, "handshake", self._wait + AROUND_SECONDS, self._shake_hands)
-            version, environ = self._probe.version, self._choice.environ
-            await self._look("surfaces", lambda finding: judge_surfaces(finding, version, environ))
+            await self._look("surfaces", self._judge_surfaces)
             await self._look_at_trial("login", judge_login)
             await self._look_at_trial("sessionStore", judge_session_store)
         await self._look(
@@ -121,10 +121,15 @@ class _Survey:
         assert self._command is not None
         self._trial = await try_host(self._choice, self._command, self._background, self._wait)
         await self._version_told.wait()
-        judge_handshake(finding, self._trial, self._probe.version)
+        judge_handshake(finding, self._trial, self._probe.version, self._choice)
+
+    def _judge_surfaces(self, finding: Finding) -> None:
+        decision = decide(self._choice, self._command or (), self._probe.version, self._version_problem())
+        live = None if self._trial.handshake is None else self._trial.handshake.server_version
+        judge_surfaces(finding, decision, live, self._choice.environ)
 
     async def _look_at_trial(self, check_id: str, judge: Callable[[Finding, Trial, Mapping[str, str]], None]) -> None:
-        if self._trial.handshake is None:
+        if self._trial.handshake is None or self._trial.gone is not None:
             self._checks[check_id] = skipped(check_id, "handshake")
         else:
             await self._look(check_id, lambda finding: judge(finding, self._trial, self._environ))
@@ -137,6 +142,11 @@ class _Survey:
         version = self._version()
         return HostFacts(path, version.release, version.build, self._source)
 
+    def _version_problem(self) -> str | None:
+        """Why `--version` has told none."""
+        doubt = self._probe.details or self._probe.problem
+        return None if doubt is None else scrub(doubt, self._choice.environ)
+
     def _version(self) -> HostVersion:
         """What `--version` has told, else what the host has."""
         handshake = self._trial.handshake
@@ -145,18 +155,17 @@ class _Survey:
         return parse_server_version(handshake.server_version)
 
     def _facts(self) -> MuseFacts:
-        trial, failure = self._trial, self._trial.failure
+        trial, failure = self._trial, self._trial.failure or self._trial.gone
         problem = str(failure) if failure is not None else None
         if self._command is None:
             problem = self._checks["executable"].summary
         elif trial.handshake is None and problem is None:
             problem = self._checks["handshake"].summary
-        doubt = self._probe.details or self._probe.problem
         return MuseFacts(
             command=tuple(self._command or ()),
             problem=problem,
             version=self._probe.version,
-            version_problem=None if doubt is None else scrub(doubt, self._choice.environ),
+            version_problem=self._version_problem(),
             handshake=trial.handshake,
             abilities=trial.abilities,
             last_words=trial.last_words,

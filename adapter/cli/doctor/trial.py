@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -10,6 +11,7 @@ import anyio
 import msgspec
 
 from adapter import __version__
+from adapter.acp.text import one_line
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS
 from adapter.hosts.select import stand_in_flags
@@ -23,8 +25,11 @@ from adapter.wire.envelope import Params
 from host_probe import Abilities, serve_flags
 
 READY_SECONDS: Final = 10.0
-"""How long a host may take to become ready, unless more is asked for: with 6,000 stored sessions one needs about a
-second. A store that is cold and large can need more (29 s were seen)."""
+"""How long a host may take to become ready, unless something else is asked for: with 6,000 stored sessions one needs
+about a second. A store that is cold and large can need more (29 s were seen)."""
+
+LONGEST_WAIT: Final = 600.0
+"""The most that can be asked for."""
 
 FLAGS_SECONDS: Final = 2.5
 """How long `serve --help` may take. It is only for starting the host without write and shell."""
@@ -36,6 +41,11 @@ PAGE_ROWS: Final = 200
 
 END_SECONDS: Final = 2.0
 """How long a host may take to end after its input: it has nothing to record."""
+
+NO_ANSWER: Final = "noAnswer"
+"""The kind of a refusal that is none: nothing came."""
+
+KIND_LENGTH: Final = 64
 
 OFF_SCRIPT: Final = "offScript"
 _OFF_SCRIPT_WORDS: Final = "Off script"
@@ -64,7 +74,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it. Either `handshake` is there or `failure`."""
 
     command: str = ""
-    """What was started."""
+    """What was started, as it would be written in a shell."""
     flags: tuple[str, ...] = ()
     """Those it was started with so that it can only read."""
     limit: float = READY_SECONDS
@@ -73,7 +83,10 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds it took, or until it had failed."""
     handshake: Handshake | None = None
     failure: HostGone | None = None
+    gone: HostGone | None = None
+    """Why it ended by itself after the handshake, None if it did not."""
     abilities: Abilities | None = None
+    """What it has shown to be able to do, None if it has answered nothing."""
     sessions: SessionCount = SessionCount()
     last_words: str = ""
     """The end of what it wrote to stderr, without secrets."""
@@ -81,20 +94,15 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 async def try_host(choice: HostChoice, muse: Sequence[str], background: Background, wait: float) -> Trial:
     """Start `serve` and hear what it says; it has ended when this returns. `wait` is how long it may take to become
-    ready, and for its flags if it does not tell those. At worst the list and the end take 9 seconds more."""
-    began = time.monotonic()
+    ready. At worst its flags, the list and the end take 12 seconds more."""
     known = await _known_flags(choice, muse)
     flags = tuple(flag for flag in READ_ONLY_FLAGS if flag in known)
-    limit = min(choice.startup_timeout, wait)
-    if time.monotonic() - began >= FLAGS_SECONDS:
-        # What does not even tell its flags has had a part of its time.
-        limit = max(limit / 2, limit - FLAGS_SECONDS)
     command = HostCommand([*muse, "serve", *flags], choice.environ)
-    trial = await _run(choice, command, background, limit, SESSION_CAPABILITIES)
+    trial = await _run(choice, command, background, wait, SESSION_CAPABILITIES)
     if trial.failure is not None and _OFF_SCRIPT_WORDS in str(trial.failure):
         # A recording of a host that only read was made without asking for capabilities.
-        trial = await _run(choice, command, background, limit, {})
-    return msgspec.structs.replace(trial, command=command.display(), flags=flags)
+        trial = await _run(choice, command, background, wait, {})
+    return msgspec.structs.replace(trial, command=shlex.join(command.argv), flags=flags)
 
 
 async def _known_flags(choice: HostChoice, muse: Sequence[str]) -> frozenset[str]:
@@ -126,8 +134,15 @@ async def _heard(host: Host, limit: float) -> Trial:
         handshake = _scrubbed(await host.ready(), host)
         seconds = time.monotonic() - began
         sessions = await count_sessions(host)
+        abilities = await _abilities(host)
+        await host.wait_if_ending()
         return Trial(
-            limit=limit, seconds=seconds, handshake=handshake, abilities=await _abilities(host), sessions=sessions
+            limit=limit,
+            seconds=seconds,
+            handshake=handshake,
+            gone=host.gone,
+            abilities=abilities,
+            sessions=sessions,
         )
     except HostGone as failure:
         return Trial(limit=limit, seconds=time.monotonic() - began, failure=failure)
@@ -144,16 +159,18 @@ def _scrubbed(handshake: Handshake, host: Host) -> Handshake:
         server_version=host.scrub(handshake.server_version),
         fingerprint=host.scrub(handshake.fingerprint),
         granted=frozenset(map(host.scrub, handshake.granted)),
+        durability=host.scrub(handshake.durability),
         sandbox_problem=host.scrub(handshake.sandbox_problem) if handshake.sandbox_problem else None,
     )
 
 
 async def _abilities(host: Host) -> Abilities | None:
-    """What it has shown, None if it ended meanwhile."""
+    """What it has shown; None if it ended meanwhile, or has answered nothing of what it was asked."""
     try:
-        return await host.abilities()
+        shown = await host.abilities()
     except HostGone:
         return None
+    return shown if host.has_told_abilities or shown != Abilities() else None
 
 
 async def count_sessions(host: Host) -> SessionCount:
@@ -176,10 +193,14 @@ async def count_sessions(host: Host) -> SessionCount:
             count, pages = count + len(rows), pages + 1
             complete = not isinstance(following, str) or following == params.get("cursor")
             params = {"limit": PAGE_ROWS, "cursor": following}
+    if not pages and refusal is None:
+        refusal = Refusal(NO_ANSWER, f"nothing came within {LIST_SECONDS:g} s")
     return SessionCount(count, pages, complete, time.monotonic() - began, refusal)
 
 
 def _refusal(error: MspError | HostGone) -> Refusal:
     if isinstance(error, MspError):
-        return Refusal(error.kind, f"{error.message} ({error.kind})", error.data.get("reason") == OFF_SCRIPT)
+        # What it is called by the host goes into the report as well.
+        kind = one_line(error.kind, KIND_LENGTH)
+        return Refusal(kind, f"{error.message} ({kind})", error.data.get("reason") == OFF_SCRIPT)
     return Refusal("gone", str(error))
