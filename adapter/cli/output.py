@@ -219,7 +219,8 @@ class _Reading:
         if not checksum.holds():
             raise Failed("digestMismatch", _advice(target))
         checked = ", their digest is right" if checksum.known else ""
-        screen.told(f"{pieces.end - begin:,} bytes in {target.path or 'all'}{checked}")
+        where = "on stdout" if target.path is None else f"in {target.path}"
+        screen.told(f"{pieces.end - begin:,} bytes {where}{checked}")
 
     async def _reference(self, item_id: str) -> OutputRef:
         """The output to read, of the session as it is stored: checks 7 to 9."""

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.text import Text
+
+_WIDE: Final = 56
+"""Columns of a terminal in which there is room for a rate and a time."""
+
+_NARROW: Final = 36
+"""Columns of a terminal in which there is no room for a bar."""
+
+
+def columns_for(width: int) -> tuple[ProgressColumn, ...]:
+    """What there is room for on one line."""
+    if width < _NARROW:
+        return (DownloadColumn(),)
+    bar = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    return bar if width < _WIDE else (*bar, TransferSpeedColumn(), TimeRemainingColumn())
 
 
 class Screen:
@@ -24,9 +47,8 @@ class Screen:
     @contextmanager
     def reading(self, done: int, total: int) -> Iterator[Callable[[int], None]]:
         """From then on; what it gives is to be told how far it is."""
-        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-        text = TextColumn("{task.description}")
-        with Progress(text, *columns, console=self._console, disable=not self._shown, transient=True) as progress:
+        columns = columns_for(self._console.width)
+        with Progress(*columns, console=self._console, disable=not self._shown, transient=True) as progress:
             task = progress.add_task("reading", completed=done, total=total)
             yield lambda now: progress.update(task, completed=now)
 

@@ -171,6 +171,14 @@ def test_a_digest_that_was_compared_is_mentioned(store: Store, tmp_path: Path) -
     assert f"20,000 bytes in {tmp_path / 'file'}, their digest is right\r\n" in shown
 
 
+def test_bytes_that_go_elsewhere_than_to_the_terminal_are_counted_there(store: Store, tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        code, shown = on_terminal(store, "output", store.session_id, store.text, stdout=file.fileno())
+
+    assert (code, (tmp_path / "file").read_bytes()) == (0, TEXT)
+    assert shown.endswith("20,000 bytes on stdout, their digest is right\r\n")
+
+
 def test_text_on_a_terminal_has_no_bar_beside_it(store: Store) -> None:
     code, shown = on_terminal(store, "output", store.session_id, store.text, "--length", "640")
 
