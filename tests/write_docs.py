@@ -1,6 +1,6 @@
 """Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, `docs/errors.md` and
 `docs/configuration.md`, the commands in `README.md`, the demo in `docs/demo.md` and some of it in `README.md`, the
-conversation in `docs/stored-output.md`, all of `docs/conformance.md`.
+conversation in `docs/stored-output.md`, all of `docs/conformance.md`; and what the package page repeats of the README.
 
 `make docs` runs it; tests compare.
 """
@@ -26,6 +26,7 @@ from adapter.hosts.simulated.settings import Settings
 from tests import checklist
 from tests.command_line_page import with_commands
 from tests.example_conversation import example
+from tests.package_page import PAGE, package_page
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 README: Final = ROOT / "README.md"
@@ -209,6 +210,7 @@ def main() -> None:
     DEMO.write_text(with_demo(DEMO.read_text("utf-8"), demo), "utf-8")
     text = with_tables(README.read_text("utf-8"), readme())
     README.write_text(with_demo(text, some_of(demo)), "utf-8")
+    PAGE.write_text(package_page(README.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

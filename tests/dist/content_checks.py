@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from email.message import Message
 from email.parser import BytesParser
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from packaging.requirements import Requirement
 
@@ -16,6 +16,7 @@ from adapter import __version__
 from tests.dist.packages import Packages, members
 from tests.dist.toolchain import run_tool
 from tests.interop.checks import Check, expect, expect_equal
+from tests.package_page import links_to_files
 
 IMPORTED: Final = ("adapter/", "host_probe/")
 """The directories that an installation is made of."""
@@ -40,6 +41,7 @@ def content_checks(python: Path, packages: Packages, again: Packages, root: Path
     """Checks of `packages`, the wheel of which came out of the sdist, and of a second build out of the checkout."""
     wheel, sdist = members(packages.wheel), members(packages.sdist)
     places = machine_places(root, Path.home())
+    told: Any = BytesParser().parsebytes(wheel[f"{DIST_INFO}/METADATA"])
 
     def twine() -> None:
         done = run_tool(python, "twine", "check", "--strict", str(packages.wheel), str(packages.sdist))
@@ -63,8 +65,12 @@ def content_checks(python: Path, packages: Packages, again: Packages, root: Path
             expect(not found, "; ".join(found))
 
     def about() -> None:
-        found = metadata_problems(BytesParser().parsebytes(wheel[f"{DIST_INFO}/METADATA"]), root)
+        found = metadata_problems(told, root)
         expect(not found, "; ".join(found))
+
+    def page() -> None:
+        found = links_to_files(told.get_payload(decode=True).decode())
+        expect(not found, f"these lead nowhere from an index: {found}")
 
     def complete(package: Mapping[str, bytes], wanted: set[str]) -> None:
         found = strays(package, wanted)
@@ -79,7 +85,8 @@ def content_checks(python: Path, packages: Packages, again: Packages, root: Path
         ),
         Check("the sdist holds the whole project, and nothing else", lambda: complete(sdist, in_sdist(tracked))),
         Check("neither holds a secret or a path of this machine", nothing_foreign),
-        Check("the metadata is that of the project, and its page the README", about),
+        Check("the metadata is that of the project, with its page", about),
+        Check("the page has no link to a file, which an index does not have", page),
         Check("the checkout, built again, gives the same bytes, and so does its sdist", same),
     ]
 
@@ -129,7 +136,7 @@ def metadata_problems(metadata: Message, root: Path) -> list[str]:
         "Requires-Dist": (sorted(needed), sorted(str(Requirement(line)) for line in project["dependencies"])),
         "Classifier": (metadata.get_all("Classifier"), project["classifiers"]),
         "Description-Content-Type": (metadata["Description-Content-Type"], "text/markdown"),
-        "the description": (metadata.get_payload(decode=True), (root / "README.md").read_bytes()),
+        "the description": (metadata.get_payload(decode=True), (root / project["readme"]).read_bytes()),
     }
     return [f"{name} is {str(found)[:200]}" for name, (found, wanted) in pairs.items() if found != wanted]
 

@@ -119,7 +119,7 @@ def metadata(**members: str) -> Message:
         told["Requires-Dist"] = f"{line}; extra == 'dev'"
     for classifier in PROJECT["classifiers"]:
         told["Classifier"] = classifier
-    told.set_payload((ROOT / "README.md").read_bytes())
+    told.set_payload((ROOT / PROJECT["readme"]).read_bytes())
     return told
 
 
