@@ -121,7 +121,7 @@ class HostProcess:
 
     def stderr_text(self) -> str:
         """The last lines of stderr, without secrets."""
-        return scrub(self._tail.text(), self.command.environ)
+        return self._tail.text(lambda text: scrub(text, self.command.environ))
 
     async def end(self, close_grace: float = CLOSE_GRACE) -> None:
         """Climb the ladder until the process and its group are gone. The pipes stay readable until `close_pipes`."""

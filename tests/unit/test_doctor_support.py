@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from adapter.bridge.hosts.host_choice import HostChoice, version_cache
@@ -211,12 +213,32 @@ def test_where_nothing_can_be_written_nothing_is_left(told: Told, monkeypatch: p
     assert opened and not Path("report.zip").exists()
 
 
+@pytest.mark.parametrize(
+    "secret",
+    ["sk-quince-0123456789", "ghp_0123456789abcdefABCD", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOi.eyJzdWIi.c2ln"],
+)
+def test_what_only_looks_like_a_secret_is_in_no_member(told: Told, secret: str) -> None:
+    """No variable holds it: it is in a path that was given, or Muse says it."""
+    muse = told.home / "bin" / secret / "muse"
+    cache = version_cache(told.choice)
+    assert cache is not None
+    cache.put(BinaryIdentity(str(muse), 1, 2, 3, ()), HostVersion("1.2.1", None, f"Muse Code 1.2.1 {secret}"))
+    bundle = told.bundle(muse=str(muse))
+    facts = msgspec.structs.replace(bundle.facts, last_words=f"password is {secret}\nCookie: {secret}\nso {secret}")
+    file = write(msgspec.structs.replace(bundle, facts=facts))
+    assert_silent(file, [secret])
+    assert members(file)["host-stderr.txt"].decode().count("[hidden]") == 3
+
+
 def test_what_is_in_it_and_where_it_is_is_told(told: Told) -> None:
     said = announcement(Path("pears.zip"))
     assert said.startswith("pears.zip was written")
     for name in CONTENTS:
         assert f"  {name}" in said
-    assert "before you send it" in said
+    assert "hidden where they were recognized" in said
+    assert said.endswith(
+        "What Muse has written may hold more than a program can recognize. Look through it before you send it."
+    )
 
 
 # -- what is hidden
@@ -292,6 +314,40 @@ def test_a_link_to_the_home_directory_is_home_as_well(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     hides = redaction([], [], {}, str(tmp_path / "link"))
     assert hides.text(f"{tmp_path}/real/a {tmp_path}/link/b") == "~/a ~/b"
+
+
+def test_home_is_home_whatever_the_user_is_called() -> None:
+    environ = {"HOME": "/home/ada-quince", "USER": "ada-quince", "CONFIG": "/home/ada-quince/nowhere.d"}
+    hides = redaction(["ada-quince"], [], environ, "/home/ada-quince")
+    assert hides.text("/home/ada-quince/bin, ada-quince, /home/ada-quince/nowhere.d") == "~/bin, [user], [hidden]"
+
+
+def test_a_machine_is_hidden_by_its_short_name_as_well() -> None:
+    hides = Redaction.here({"HOSTNAME": "medlarhost.orchard.example"}, Path("/home/greengage"))
+    assert hides.text("on medlarhost, medlarhost.orchard.example") == "on [host], [host]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("DEMO_PASSWORD", "plum", "[hidden]"),
+        ("DEMO_TOKEN", "production", "[hidden]"),
+        ("ORCHARD", "production", "production"),
+        ("DEMO_PASSWORD", "1.2.3", "[hidden]"),
+        ("ORCHARD", "1.20.30", "1.20.30"),
+        ("ORCHARD", "10.20.30.40", "[hidden]"),
+    ],
+)
+def test_what_tells_nothing_depends_on_the_name(name: str, value: str, shown: str) -> None:
+    assert redaction([], [], {name: value}).text(f"it is {value}.") == f"it is {shown}."
+
+
+def test_a_value_in_another_code_is_a_value() -> None:
+    hides = redaction([], [], {"ORCHARD": "plum value/42"})
+    code = base64.b64encode(b"plum value/42").decode()
+    assert hides.text(f"PLUM VALUE/42, plum%20value%2F42, plum+value%2F42, {code}") == (
+        "[hidden], [hidden], [hidden], [hidden]"
+    )
 
 
 def test_values_keep_their_shape() -> None:

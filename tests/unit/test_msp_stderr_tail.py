@@ -47,6 +47,25 @@ def test_bytes_that_are_no_text_do_no_harm() -> None:
     assert tail_of() == ""
 
 
+@pytest.mark.parametrize("before", range(0, 60, 7))
+def test_q2_a_secret_at_the_cut_is_hidden(before: int) -> None:
+    """Of which only the rest would be told, without the name that says what it is."""
+    tail = StderrTail()
+    secret = "quince-medlar-" * 4
+    tail.feed(b"x" * 20_000 + f" token={secret} ".encode() + b"y" * (TAIL_BYTES - before))
+    text = tail.text(lambda said: scrub(said, {}))
+    assert "quince" not in text and "medlar" not in text
+    assert text.endswith("y" * (TAIL_BYTES - before))
+    assert len(text) <= TAIL_BYTES
+
+
+def test_q2_a_key_of_which_only_the_last_lines_are_kept_is_hidden() -> None:
+    lines = [f"MIIE{number:04}" for number in range(300)]
+    tail = StderrTail()
+    tail.feed("\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", "and so on"]).encode())
+    assert tail.text(lambda said: scrub(said, {})) == f"{HIDDEN}\nand so on"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -7,7 +7,6 @@ would not be found.
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import re
 import socket
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapter.acp.text import one_line
-from adapter.msp.secrets import HIDDEN, MIN_SECRET_LENGTH, scrub
+from adapter.msp.secret_values import hide, is_secret, spellings
+from adapter.msp.secrets import scrub
 
 HOME: Final = "~"
 USER: Final = "[user]"
@@ -26,6 +26,7 @@ MACHINE: Final = "[host]"
 _USER_VARIABLES: Final = ("USER", "LOGNAME", "USERNAME")
 _MACHINE_VARIABLES: Final = ("HOSTNAME", "COMPUTERNAME", "NAME")
 _HOME_VARIABLES: Final = ("HOME", "USERPROFILE")
+_NAMES: Final = frozenset({*_USER_VARIABLES, *_MACHINE_VARIABLES})
 
 _PLACES: Final = frozenset(
     {
@@ -44,10 +45,14 @@ _NOBODY: Final = frozenset(
 """Names of accounts and machines that are nobody's, and words of the report."""
 
 SHORTEST_NAME: Final = 3
+SHORTEST_VALUE: Final = 6
+"""Shorter values of variables that are not named like a secret tell nothing."""
+
 LONGEST_WORD: Final = 12
 """Letters of a word that is no secret by itself (`production`)."""
 
 _VERSION: Final = re.compile(r"v?\d+(\.\d+)+[\w.+-]{0,20}")
+_ADDRESS: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 
 
 class Redaction:
@@ -55,10 +60,10 @@ class Redaction:
 
     def __init__(self, environ: Mapping[str, str], home: Path, users: Iterable[str], machines: Iterable[str]) -> None:
         self._environ = environ
-        values = [value for name, value in environ.items() if _tells(name, value)]
-        self._values = _longest_first(spelled for value in values for spelled in _spellings(value))
         homes = {str(home), os.path.realpath(home), *(environ.get(name, "") for name in _HOME_VARIABLES)}
         self._homes = [_beginning(place) for place in _longest_first(homes) if len(place) > 1]
+        values = [value for name, value in environ.items() if _tells(name, value)]
+        self._values = spellings(formed for value in values for formed in self._forms(value))
         self._names = [(_whole(name), MACHINE) for name in _longest_first(filter(_is_somebody, machines))]
         self._names += [(_whole(name), USER) for name in _longest_first(filter(_is_somebody, users))]
 
@@ -70,20 +75,25 @@ class Redaction:
             users.add(home.name)
         with suppress(KeyError, OSError, ImportError):  # of a user without a name
             users.add(getpass.getuser())
-        machine = socket.gethostname()
-        machines = {machine, machine.partition(".")[0], *(environ.get(name, "") for name in _MACHINE_VARIABLES)}
-        return cls(environ, home, users, machines)
+        machines = {socket.gethostname(), *(environ.get(name, "") for name in _MACHINE_VARIABLES)}
+        return cls(environ, home, users, machines | {machine.partition(".")[0] for machine in machines})
 
     def text(self, text: str) -> str:
         """`text` without any of it."""
-        for value in self._values:
-            text = text.replace(value, HIDDEN)
-        text = scrub(text, self._environ)
-        for home in self._homes:
-            text = home.sub(HOME, text)
+        text = scrub(hide(self._at_home(text), self._values), self._environ)
         for name, instead in self._names:
             text = name.sub(instead, text)
         return text
+
+    def _at_home(self, text: str) -> str:
+        for home in self._homes:
+            text = home.sub(HOME, text)
+        return text
+
+    def _forms(self, value: str) -> Iterator[str]:
+        """As it may stand in a text whose secrets are hidden already, or that was folded into one line."""
+        for one in (value, self._at_home(value)):
+            yield from (one, scrub(one, {}), scrub(one, self._environ), one_line(one, len(one)))
 
     def value(self, value: Any) -> Any:
         """A JSON value with all its texts so. Names of members are ours and stay."""
@@ -98,23 +108,21 @@ class Redaction:
 
 def _tells(name: str, value: str) -> bool:
     """Whether the value of a variable is nobody's business."""
-    if len(value) < MIN_SECRET_LENGTH or name in _PLACES or _VERSION.fullmatch(value):
+    if is_secret(name, value):
+        return True
+    if len(value) < SHORTEST_VALUE or name in _PLACES or name in _NAMES or _is_version(value):
         return False
     if value.isalpha() and len(value) < LONGEST_WORD:
         return False
     return not (os.path.isabs(value) and os.path.exists(value))  # noqa: PTH110, PTH117 - a value may be no path
 
 
-def _spellings(value: str) -> Iterator[str]:
-    """As it may stand in what was made of it: with its secret part hidden already, folded into one line, in a text of
-    JSON, in Python's way to quote."""
-    for one in (value, scrub(value, {})):
-        yield from (one, one_line(one, len(one)), repr(one)[1:-1], json.dumps(one)[1:-1])
-        yield json.dumps(one, ensure_ascii=False)[1:-1]
+def _is_version(value: str) -> bool:
+    return _VERSION.fullmatch(value) is not None and _ADDRESS.fullmatch(value) is None
 
 
 def _is_somebody(name: str) -> bool:
-    return len(name) >= SHORTEST_NAME and name.lower() not in _NOBODY
+    return len(name) >= SHORTEST_NAME and not name.isdigit() and name.lower() not in _NOBODY
 
 
 def _whole(name: str) -> re.Pattern[str]:

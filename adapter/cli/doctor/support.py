@@ -18,7 +18,7 @@ from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice, version_cache
 from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.redaction import Redaction
-from adapter.cli.doctor.report import HostFacts, Offer, Report, Withheld
+from adapter.cli.doctor.report import HostFacts, Offer, Report, Withheld, document
 from adapter.cli.doctor.screen import plain
 
 CONTENTS: Final = {
@@ -31,6 +31,10 @@ CONTENTS: Final = {
 """The members, and what is in them."""
 
 LEFT_OUT: Final = "values of environment variables, keys, your home directory, your name and that of this machine"
+
+NOT_LOOKED_AT: Final = (
+    "What Muse has written may hold more than a program can recognize. Look through it before you send it."
+)
 
 _MODE: Final = 0o600
 _MOST_OF_A_DAY: Final = 100
@@ -71,7 +75,7 @@ def write(bundle: Bundle, file: Path | None = None) -> Path:
 def announcement(file: Path) -> str:
     """What to tell somebody who has got the file."""
     lines = [f"  {name:16} {what}" for name, what in CONTENTS.items()]
-    hidden = f"Left out or hidden: {LEFT_OUT}.\nLook through it before you send it."
+    hidden = f"Left out, or hidden where they were recognized: {LEFT_OUT}.\n{NOT_LOOKED_AT}"
     return "\n".join([f"{file} was written, and only you can read it. It holds:", *lines, hidden])
 
 
@@ -81,9 +85,9 @@ def _members(bundle: Bundle) -> dict[str, bytes]:
     return {
         "report.txt": plain(report).encode("utf-8", "replace"),
         "report.json": report.document(),
-        "adapter.json": _json(redaction.value(_adapter(bundle)) | {"environment": sorted(bundle.environ)}),
+        "adapter.json": document(redaction.value(_adapter(bundle)) | {"environment": sorted(bundle.environ)}),
         "host-stderr.txt": redaction.text(bundle.facts.last_words or "It said nothing.").encode("utf-8", "replace"),
-        "remembered.json": _json(redaction.value(_remembered(bundle.choice))),
+        "remembered.json": document(redaction.value(_remembered(bundle.choice))),
     }
 
 
@@ -128,10 +132,6 @@ def _remembered(choice: HostChoice) -> Any:
         return {"file": str(cache.file), "problem": "there is none"}
     except (OSError, ValueError) as error:
         return {"file": str(cache.file), "problem": str(error)}
-
-
-def _json(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def _zip(members: Mapping[str, bytes]) -> bytes:
