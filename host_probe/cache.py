@@ -73,13 +73,18 @@ class VersionCache:
         return self._file
 
     def problem(self) -> str | None:
-        """Why nothing that is remembered can be used, None if it can or if there is nothing yet."""
+        """Why nothing that is remembered can be used, in words for after "it is not used:"; None if it can or if there
+        is nothing yet."""
         try:
             self._decoded()
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError) as error:
-            return str(error)
+        except OSError as error:
+            return f"it cannot be read ({error.strerror or error})"
+        except (msgspec.DecodeError, RecursionError):
+            return "it is damaged, or of another version of the adapter"
+        except ValueError as error:
+            return f"it is {error}"
         return None
 
     def get(self, identity: BinaryIdentity) -> HostVersion | None:

@@ -39,7 +39,7 @@ def judged(place: Path, muse: str | None, said: HostVersion = SAID, chosen: str 
 
 
 def snapshot(directory: Path) -> dict[str, tuple[int, int]]:
-    return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in directory.rglob("*")}
+    return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in directory.rglob("*")}
 
 
 def remember(place: Path, muse: str, version: HostVersion = SAID) -> None:
@@ -81,8 +81,34 @@ def test_a_damaged_file_is_a_warning_and_left_alone(place: Path, muse: str, dama
     place.parent.mkdir(parents=True)
     place.write_bytes(damage)
     check = judged(place, muse)
-    assert check.status == "warn" and "is not used" in check.summary
+    assert check.status == "warn" and "is not used: it is damaged" in check.summary
+    assert check.fix is not None and "writes it anew" in check.fix
     assert place.read_bytes() == damage
+
+
+def test_a_folder_in_its_place_has_to_be_moved_away(place: Path, muse: str) -> None:
+    place.mkdir(parents=True)
+    check = judged(place, muse)
+    assert "is not used: it is not a regular file." in check.summary
+    assert check.fix == f"Move {place} away: it is a folder, and nothing can be remembered while it is there."
+
+
+def test_what_cannot_be_read_is_told_in_words(place: Path, muse: str) -> None:
+    place.parent.mkdir(parents=True)
+    place.symlink_to(place)
+    check = judged(place, muse)
+    assert check.status == "warn"
+    assert "it cannot be read (" in check.summary and "Errno" not in check.summary
+
+
+def test_advice_does_not_promise_what_a_folder_that_cannot_be_written_keeps_from_happening(
+    place: Path, muse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"nonsense")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    check = judged(place, None)
+    assert check.fix is not None and "anew" not in check.fix and "XDG_CACHE_HOME" in check.fix
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a file away")
@@ -98,7 +124,7 @@ def test_a_place_that_is_no_folder_is_a_warning(place: Path, muse: str) -> None:
     place.parent.write_text("in the way")
     check = judged(place, muse)
     assert (check.status, check.details["writable"]) == ("warn", False)
-    assert "asked for its version at every start" in check.summary
+    assert "asked at every start" in check.summary
     assert check.fix is not None and str(place.parent) in check.fix
 
 

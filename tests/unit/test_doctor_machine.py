@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 
@@ -23,7 +24,7 @@ CANARY = "canary-0815-4711"
 
 def environment(**environ: str) -> Check:
     finding = Finding("environment")
-    judge_environment(finding, {"PATH": PATH, **environ})
+    judge_environment(finding, {"PATH": PATH, "HOME": "/", **environ})
     return finding.check()
 
 
@@ -62,7 +63,23 @@ def test_a_short_path_is_a_warning(path: str) -> None:
 def test_a_relative_folder_is_a_warning() -> None:
     check = environment(XDG_CACHE_HOME="here", XDG_DATA_HOME="/there")
     assert check.status == "warn"
-    assert "XDG_CACHE_HOME is no absolute path" in check.summary
+    assert "XDG_CACHE_HOME is no absolute path and is not looked at." in check.summary
+    both = environment(XDG_CACHE_HOME="here", XDG_DATA_HOME="there").summary
+    assert "XDG_CACHE_HOME and XDG_DATA_HOME are no absolute paths and are not looked at." in both
+
+
+@pytest.mark.skipif(os.name != "posix", reason="it is what POSIX systems have")
+@pytest.mark.parametrize(
+    ("home", "what"), [("", "is not set"), ("here", "is no absolute path"), ("/no/such/home", "names no folder")]
+)
+def test_a_home_that_is_none_is_a_warning(home: str, what: str) -> None:
+    check = environment(HOME=home)
+    assert check.status == "warn" and f"HOME {what}" in check.summary
+
+
+def test_more_names_than_are_told_are_counted() -> None:
+    check = environment(**{f"MUSE_{number:03}": "1" for number in range(45)})
+    assert " and 5 more." in check.summary
 
 
 # -- terminal

@@ -15,6 +15,8 @@ from adapter.cli.doctor.muse_checks import judge_surfaces, judge_version, look_f
 from adapter.cli.doctor.report import Check
 from host_probe import HostVersion, Probe
 
+RECORDING = Path(__file__).parents[2] / "fixtures" / "hosts" / "1.2.1" / "prompt-turn"
+
 
 def executable(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +101,7 @@ def test_of_many_places_the_sentence_names_some_and_the_facts_all(tmp_path: Path
     assert [one["place"] for one in check.details["tried"]] == [f"{one}/nothing-of-this-name" for one in folders]
 
 
-@pytest.mark.parametrize(("muse", "kind"), [("simulated:1.3.0", "simulated"), ("recorded:/tmp", "recorded")])
+@pytest.mark.parametrize(("muse", "kind"), [("simulated:1.3.0", "simulated"), (f"recorded:{RECORDING}", "recorded")])
 def test_a_stand_in_needs_no_muse(tmp_path: Path, muse: str, kind: str) -> None:
     check, found = looked_for(choice(tmp_path, muse))
 
@@ -112,6 +114,17 @@ def test_a_stand_in_that_does_not_exist_fails_with_those_that_do(tmp_path: Path)
 
     assert found is None
     assert check.status == "fail" and "1.4.13" in check.summary
+
+
+def test_a_recording_that_cannot_be_played_fails(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    (agent / "manifest.json").write_text('{"protocol": "acp"}')
+    (agent / "transcript.ndjson").write_text('{"dir": "client", "raw": "{}"}\n')
+    for folder, words in ((tmp_path / "nope", "cannot be read"), (agent, "is an agent")):
+        check, found = looked_for(choice(tmp_path, f"recorded:{folder}"))
+        assert (check.status, found) == ("fail", None)
+        assert words in check.summary and check.summary.endswith(".") and check.fix
 
 
 # -- version

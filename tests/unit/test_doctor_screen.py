@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from typing import Any
 
@@ -117,6 +118,31 @@ def test_features_come_in_the_order_of_the_report_and_reasons_with_them() -> Non
     }
 
 
+# -- what is no character
+
+
+def test_bytes_that_are_no_characters_are_replaced_wherever_they_stand() -> None:
+    half = "caf\udce9"
+    odd = Check(id="executable", status="warn", summary=half, details={"why": half, half: [half]}, fix=half)
+    one = Report(
+        adapter={"version": "0.1.0"},
+        host=HostFacts(f"/{half}", "1.2.1", None, "PATH"),
+        checks=(odd,),
+        negotiation=(Offer(half, (), (Withheld("loadSession", half),)),),
+    )
+
+    document = json.loads(one.document())
+    assert document["checks"][0]["details"]["caf\ufffd"] == ["caf\ufffd"]
+    assert document["host"]["path"] == "/caf\ufffd" and document["negotiation"][0]["client"] == "caf\ufffd"
+    assert plain(one).encode().count("caf\ufffd".encode()) >= 5
+
+
+def test_escapes_in_a_path_do_not_reach_a_terminal() -> None:
+    host = HostFacts("/bin/\x1b[31mmuse\nX", "1.2.1", None, "PATH")
+    text = plain(Report(adapter={"version": "0.1.0"}, host=host, checks=(), negotiation=()))
+    assert "\x1b" not in text and text.startswith("muse-adapter 0.1.0 and Muse 1.2.1 (/bin/ [31mmuse X)\n")
+
+
 # -- plain text
 
 
@@ -134,6 +160,17 @@ def test_plain_text_fits_and_has_neither_rules_nor_colours_nor_blanks_at_the_end
     words = " ".join(text.split())
     for part in ("executable", "Why.", "To do: Do this.", "To do: Do that.", "loadSession", "It did not ask."):
         assert part in words
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_a_long_path_is_broken_and_not_cut(columns: int) -> None:
+    path = f"/{'orchard' * 40}/muse"
+    long = Check(
+        id="executable", status="warn", summary=f"{path} is it.", details={"why": "Why."}, fix=f"Look at {path}."
+    )
+    text = plain(report(long, offers=(Offer("zed", (), (Withheld("loadSession", path),)),)), columns)
+    assert "…" not in text
+    assert "".join(text.split()).count(path) == 3
 
 
 def test_plain_tables_are_columns_that_can_be_read_by_eye() -> None:
@@ -181,6 +218,7 @@ def test_a_terminal_gets_symbols_colours_and_rules_and_no_endless_lines(monkeypa
     text = on_terminal(monkeypatch)
     assert "\x1b[32m✓ pass" in text and "\x1b[33m! warn" in text
     assert "─" in text and "→ Do this." in text
+    assert not re.search(r" (?:\x1b\[[\d;]*m| )*$", text, re.MULTILINE), "no blanks at the end of a line"
     assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in text.splitlines()) <= screen.MOST_COLUMNS
 
 

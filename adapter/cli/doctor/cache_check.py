@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,17 +20,30 @@ def judge_cache(finding: Finding, choice: HostChoice, muse: Sequence[str] | None
         return
     finding.facts["file"] = str(cache.file)
     problem = cache.problem()
+    place, writable = _place(cache.file.parent)
+    finding.facts["writable"] = writable
     if problem is not None:
         finding.facts["problem"] = problem
-        finding.warn(
-            f"{cache.file} is not used: {problem}.",
-            f"The next start of the adapter writes it anew; if this stays so, delete {cache.file}.",
-        )
+        finding.warn(f"{cache.file} is not used: {problem}.", _mend(cache.file) if writable else "")
     elif muse is not None:
         _judge_entry(finding, cache, choice, muse, said)
     if problem is None and not finding.facts.get("entry"):
         finding.good(f"Nothing is remembered of this Muse yet ({cache.file}).")
-    _judge_place(finding, cache.file.parent)
+    if not writable:
+        finding.warn(
+            f"{place} cannot be written, so nothing new is remembered of Muse, and it is asked at every start.",
+            f"Make {place} a folder that you may write, or set XDG_CACHE_HOME to one.",
+        )
+
+
+def _mend(file: Path) -> str:
+    """What helps against a file that is not used. A start of the adapter puts a new one in its place, if it can."""
+    if file.is_dir():
+        return f"Move {file} away: it is a folder, and nothing can be remembered while it is there."
+    sticky = file.parent.stat().st_mode & stat.S_ISVTX
+    if sticky and hasattr(os, "getuid") and file.lstat().st_uid not in (os.getuid(), 0) and os.getuid() != 0:
+        return f"Have {file} deleted by its owner, or set XDG_CACHE_HOME to a folder of your own."
+    return f"The next start of the adapter writes it anew; if this stays so, delete {file}."
 
 
 def _judge_entry(
@@ -58,14 +72,9 @@ def _judge_entry(
         finding.good(f"{cache.file} knows this binary as {shown}.")
 
 
-def _judge_place(finding: Finding, directory: Path) -> None:
+def _place(directory: Path) -> tuple[Path, bool]:
+    """What is there of the way to a folder, and whether it can be written to or the rest made below it."""
     there = directory
     while not there.exists() and there != there.parent:
         there = there.parent
-    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    finding.facts["writable"] = writable
-    if not writable:
-        finding.warn(
-            f"{there} cannot be written, so Muse is asked for its version at every start.",
-            f"Make {there} a folder that you may write, or set XDG_CACHE_HOME to one.",
-        )
+    return there, there.is_dir() and os.access(there, os.W_OK | os.X_OK)

@@ -33,7 +33,8 @@ def judge_environment(finding: Finding, environ: Mapping[str, str]) -> None:
     names = sorted(name for name, value in environ.items() if value and _matters(name))
     left_out = sorted(NESTED_MARKERS & environ.keys())
     finding.facts |= {"set": names[:MAX_NAMES], "leftOut": left_out}
-    finding.good(f"Set: {', '.join(names[:MAX_NAMES])}." if names else "Nothing is set that Muse looks at.")
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    finding.good(f"Set: {', '.join(names[:MAX_NAMES])}{more}." if names else "Nothing is set that Muse looks at.")
     if OUR_MARK in environ:
         finding.good(f"{OUR_MARK} says that this runs below a host that an adapter started.")
     if left_out:
@@ -47,9 +48,24 @@ def judge_environment(finding: Finding, environ: Mapping[str, str]) -> None:
         )
     relative = sorted(name for name in names if name.startswith("XDG_") and _is_relative_folder(name, environ[name]))
     if relative:
+        many = len(relative) > 1
         finding.warn(
-            f"{', '.join(relative)} is no absolute path and is not looked at.", "Set it to an absolute path, or not."
+            f"{' and '.join(relative)} {'are no absolute paths and are' if many else 'is no absolute path and is'} not "
+            "looked at.",
+            f"Set {'them to absolute paths' if many else 'it to an absolute path'}, or not at all.",
         )
+    _judge_home(finding, environ)
+
+
+def _judge_home(finding: Finding, environ: Mapping[str, str]) -> None:
+    """Muse keeps its sessions and its login below it; ours is looked up elsewhere if it is not set."""
+    if os.name != "posix":
+        return
+    home = environ.get("HOME", "")
+    if Path(home).is_absolute() and Path(home).is_dir():
+        return
+    what = "is not set" if not home else "is no absolute path" if not Path(home).is_absolute() else "names no folder"
+    finding.warn(f"HOME {what}, so Muse may not find its login and its sessions.", "Set HOME to your home folder.")
 
 
 def _matters(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from adapter.bridge.hosts.host_choice import WITHOUT_MUSE, HostChoice, resolve_muse
 from adapter.cli.doctor.deciding import Decision
 from adapter.cli.doctor.finding import Finding
+from adapter.hosts.recorded.script import ScriptError, load_script
 from adapter.hosts.select import STAND_INS
 from adapter.msp.host import HostStartError
 from adapter.msp.secrets import scrub
@@ -51,6 +52,10 @@ def look_for(finding: Finding, choice: HostChoice) -> tuple[Sequence[str], str] 
         return None
     if kind is not None:
         finding.facts |= {"standIn": kind}
+        unplayable = _unplayable(choice)
+        if unplayable is not None:
+            finding.fail(_sentence(unplayable), "Name the folder of a recording of a Muse host behind recorded:.")
+            return None
         finding.good(f"{choice.muse} stands in for Muse, so no Muse is looked for.")
         return command, kind
     found = find_muse(choice.muse, choice.environ, choice.home)
@@ -66,11 +71,28 @@ def look_for(finding: Finding, choice: HostChoice) -> tuple[Sequence[str], str] 
     return command, source
 
 
+def _unplayable(choice: HostChoice) -> str | None:
+    """Why a recording cannot stand in for a host; None if it can, or if none was chosen."""
+    kind, _, folder = (choice.muse or "").partition(":")
+    if kind != "recorded":
+        return None
+    try:
+        script = load_script(Path(folder))
+    except ScriptError as error:
+        return str(error)
+    return None if script.manifest.protocol == "msp" else f"What is recorded in {folder} is an agent, and no Muse host"
+
+
+def _sentence(text: str) -> str:
+    """With one full stop at its end."""
+    return f"{text.rstrip('.')}."
+
+
 def _nothing(finding: Finding, choice: HostChoice, error: HostStartError) -> None:
     searched = None if stand_in(choice) else find_muse(choice.muse, choice.environ, choice.home)
     if not isinstance(searched, NotFound):
         # Every sentence about a stand-in that is none says what there is instead.
-        finding.fail(f"{error.details.rstrip('.')}.", "Choose a stand-in that exists, or leave --muse out.")
+        finding.fail(_sentence(error.details), "Choose a stand-in that exists, or leave --muse out.")
         return
     tried = [{"source": one.source, "place": one.place, "why": one.why} for one in searched.attempts]
     finding.facts["tried"] = tried

@@ -67,7 +67,7 @@ def _why(reasons: Reasons, of: int, look: Look, columns: int) -> RenderableType:
         return Group(*(Group(Text(feature, "bold"), Padding(reason, (0, 0, 0, 2))) for feature, reason in told))
     table = look.table()
     table.add_column("feature", no_wrap=True)
-    table.add_column("why it is not offered", ratio=1)
+    table.add_column("why it is not offered", ratio=1, overflow="fold")
     for feature, reason in told:
         table.add_row(feature, reason)
     return table

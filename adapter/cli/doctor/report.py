@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal
 
 import msgspec
@@ -65,5 +66,28 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def document(self) -> bytes:
         """The report as one JSON document with a line's end behind it."""
-        members = {"schema": SCHEMA, "ok": self.ok, **msgspec.to_builtins(self)}
-        return msgspec.json.format(msgspec.json.encode(members), indent=2) + b"\n"
+        return document({"schema": SCHEMA, "ok": self.ok, **msgspec.to_builtins(self)})
+
+    def legible(self) -> Report:
+        """The report as it can be written (`legible`)."""
+        return msgspec.convert(legible(msgspec.to_builtins(self)), Report)
+
+
+def document(value: Any) -> bytes:
+    """A value as JSON for people and programs, with a line's end behind it."""
+    return msgspec.json.format(msgspec.json.encode(legible(value)), indent=2) + b"\n"
+
+
+def legible(value: Any) -> Any:
+    """The value with a replacement character for every byte of a path, a name or an argument that is no UTF-8: Python
+    holds that as half a character, which nothing can write."""
+    if isinstance(value, str):
+        return _HALVES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {legible(name): legible(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [legible(one) for one in value]
+    return value
+
+
+_HALVES: Final = re.compile("[\ud800-\udfff]")

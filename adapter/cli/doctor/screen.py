@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -10,7 +11,9 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from adapter.acp.text import one_line
 from adapter.cli.doctor.conclusion import conclusion, is_read
+from adapter.cli.doctor.finding import MAX_SENTENCE
 from adapter.cli.doctor.offers import offers_part
 from adapter.cli.doctor.report import Check, Report, Status
 from adapter.cli.doctor.style import NARROW, PLAIN, Look, look_of
@@ -39,9 +42,17 @@ def plain(report: Report, columns: int = PLAIN_COLUMNS) -> str:
 
 def _text(report: Report, console: Console, look: Look) -> str:
     with console.capture() as captured:
-        _print(console, report, look)
+        _print(console, report.legible(), look)
     # Tables fill their lines with blanks, which a narrower window would break.
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    return "".join(f"{_BLANKS_AT_END.sub(_without_blanks, line)}\n" for line in captured.get().splitlines())
+
+
+_BLANKS_AT_END: Final = re.compile(r"(?:\x1b\[[\d;]*m|[ ])+$")
+"""At the end of a line, also before what ends their colour."""
+
+
+def _without_blanks(end: re.Match[str]) -> str:
+    return end[0].replace(" ", "")
 
 
 def _print(console: Console, report: Report, look: Look) -> None:
@@ -61,7 +72,7 @@ def _head(report: Report) -> Text:
     version = report.host.build or report.host.version
     muse = f"Muse {version}" if version else "a Muse of no known version" if report.host.source else "no Muse"
     where = report.host.path or report.host.source
-    found = f" ({where})" if where else ""
+    found = f" ({one_line(where, MAX_SENTENCE)})" if where else ""
     return Text.assemble((f"muse-adapter {report.adapter['version']}", "bold"), f" and {muse}{found}")
 
 
@@ -71,7 +82,8 @@ def _checks(checks: Sequence[Check], look: Look, columns: int) -> RenderableType
     table = look.table()
     table.add_column("status", no_wrap=True)
     table.add_column("check", no_wrap=True)
-    table.add_column("what was found, and what to do", ratio=1)
+    # A path that does not fit goes on in the next line: what is cut off cannot be looked at.
+    table.add_column("what was found, and what to do", ratio=1, overflow="fold")
     for check in checks:
         table.add_row(_status(check.status, look), _name(check), Group(*_told(check, look)))
     return table
