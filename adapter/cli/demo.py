@@ -46,7 +46,11 @@ class Failed(Exception):
 
 
 def main(step_seconds: float = STEP_SECONDS) -> int:
-    """Play the demo; the exit code tells whether all was as it should be."""
+    """Play the demo; the exit code tells whether all was as it should be.
+
+    Raises:
+        BrokenPipeError: nobody reads stdout any more.
+    """
     screen = Screen()
     raise_when_interrupted()
     with tempfile.TemporaryDirectory(prefix="muse-adapter-demo-", ignore_cleanup_errors=True) as scratch:
@@ -59,15 +63,17 @@ async def _demo(screen: Screen, scratch: Path, step_seconds: float) -> int:
     screen.line("    editor  --ACP--  muse-adapter  --MSP--  muse serve", style="bold")
     screen.line()
     began = time.monotonic()
-    failed: Failed | None = None
+    failed: Failed | BrokenPipeError | None = None
     async with anyio.create_task_group() as tasks:
         with anyio.move_on_after(DEMO_SECONDS) as conversation:
             await tasks.start(_stop_on_signal, conversation)
             try:
                 await _both_halves(screen, scratch, step_seconds)
-            except Failed as failure:
+            except (Failed, BrokenPipeError) as failure:
                 failed = failure
         tasks.cancel_scope.cancel()
+    if isinstance(failed, BrokenPipeError):
+        raise failed
     screen.line()
     if conversation.cancelled_caught:
         interrupted = time.monotonic() - began < DEMO_SECONDS
@@ -104,9 +110,11 @@ async def _with_adapter(environ: Mapping[str, str], play: Callable[[HostProcess]
 
     Raises:
         Failed: a step was not as it should be, or the adapter did not end as it should.
+        BrokenPipeError: nobody reads stdout any more.
     """
     process = await HostProcess.spawn(HostCommand(ADAPTER, environ))
     problem: str | None = None
+    unread: BrokenPipeError | None = None
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(process.drain_stderr)
@@ -114,12 +122,16 @@ async def _with_adapter(environ: Mapping[str, str], play: Callable[[HostProcess]
                 await play(process)
             except Unexpected as unexpected:
                 problem = str(unexpected)
+            except BrokenPipeError as error:
+                unread = error
             finally:
                 with anyio.CancelScope(shield=True):
                     await process.end(EXIT_SECONDS)
                 tasks.cancel_scope.cancel()
     finally:
         process.close_pipes()
+    if unread is not None:
+        raise unread
     if problem is None and process.exit_code != 0:
         problem = f"Expected the adapter to end with exit code 0, but came: {process.exit_code}"
     if problem is not None:

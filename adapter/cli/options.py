@@ -67,6 +67,12 @@ def _log_level(text: str) -> str:
     return level
 
 
+def _muse(text: str) -> str:
+    if not text:
+        raise ValueError("must be a path, a name on PATH or a stand-in")
+    return text
+
+
 class Option(NamedTuple):
     """How an option is written, read and told. `read` makes the value, or raises `ValueError` with what it must be;
     without a `metavar` the option is a switch."""
@@ -88,6 +94,7 @@ class GlobalOptions(NamedTuple):
         Option(
             "the muse executable, or a stand-in: simulated[:VERSION], recorded:DIR",
             "WHAT",
+            _muse,
             default="$MUSE_EXECUTABLE, then muse on PATH",
             everywhere=True,
         ),

@@ -29,6 +29,16 @@ class Target:
         """Whether a person would see the bytes."""
         return self.path is None and os.isatty(STDOUT)
 
+    @property
+    def is_file(self) -> bool:
+        """Whether what goes there stays there."""
+        return self.path is not None and (self.path.is_file() or not self.path.exists())
+
+    @property
+    def opened(self) -> bool:
+        """Whether it has been made ready to write."""
+        return self._writer is not None
+
     def size(self) -> int:
         """How many bytes the file has; 0 if there is none.
 

@@ -30,4 +30,4 @@ def record_line(argv: Sequence[str]) -> RecordLine | None:
 
 
 def _is_folder(word: str) -> bool:
-    return not word.startswith("-") and bool(Path(word).name)
+    return not word.startswith("-") and Path(word).name not in ("", "..")

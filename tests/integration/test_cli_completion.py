@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from typing import Final
 
 import pytest
 
+from adapter.cli.commands.completion import SHELLS as ALL_SHELLS
+from adapter.cli.commands.completion import Line, put_together
+from adapter.cli.doctor.client_profiles import PROFILES as CLIENTS
 from adapter.cli.options import COMMANDS, LOG_LEVELS, OPTIONS, flag
 from adapter.hosts.simulated.profiles import PROFILES
 from tests.output_command import SECONDS
@@ -24,12 +28,13 @@ SHELLS: Final = ("bash", "zsh", "fish")
 
 
 def completed(line: str) -> list[str]:
-    """What bash is offered at the end of a line."""
-    words = line.split()
-    at = len(words) if line.endswith(" ") else len(words) - 1
-    done = muse_adapter(COMP_WORDS=line, COMP_CWORD=str(at), **{VARIABLE: "complete_bash"})
+    """What bash is offered at the end of a line, which it takes apart at `:` and `=` as well."""
+    words = [part for word in line.split() for part in re.split("([:=]+)", word) if part]
+    words += [""] if line.endswith(" ") else []
+    asked = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1), VARIABLE: "complete_bash"}
+    done = muse_adapter(**asked)
     assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.split()
+    return done.stdout.splitlines()
 
 
 # -- what is offered
@@ -58,6 +63,56 @@ def test_the_stand_ins_for_muse_are_offered() -> None:
     assert completed("muse-adapter --muse rec") == ["recorded:"]
 
 
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("muse-adapter --muse simulated:", list(PROFILES)),
+        ("muse-adapter --muse simulated:1.3", ["1.3.0"]),
+        ("muse-adapter --muse=sim", ["simulated", *(f"simulated:{one}" for one in PROFILES)]),
+        ("muse-adapter --muse=simulated:1.3", ["1.3.0"]),
+        ("muse-adapter --muse=simulated:1.3.0 dem", ["demo"]),
+        ("muse-adapter doctor --log-level=d", ["debug"]),
+        ("muse-adapter --log-level=", list(LOG_LEVELS)),
+    ],
+)
+def test_a_word_that_bash_takes_apart_goes_on_where_bash_does(line: str, offered: list[str]) -> None:
+    assert completed(line) == offered
+
+
+@pytest.mark.parametrize(
+    ("words", "whole", "before"),
+    [
+        (["m", "--muse", "simulated:1"], ["m", "--muse", "simulated:1"], ""),
+        (["m", "--muse", "simulated", ":", "1"], ["m", "--muse", "simulated:1"], "simulated:"),
+        (["m", "--muse", "simulated", ":"], ["m", "--muse", "simulated:"], "simulated:"),
+        (["m", "--muse", "=", "a", ":", "b"], ["m", "--muse=a:b"], "--muse=a:"),
+        (["m", "--muse", "=", ""], ["m", "--muse=", ""], ""),
+        (["m", "--muse=a"], ["m", "--muse=a"], ""),
+        (["m", "a", "b"], ["m", "a", "b"], ""),
+        (["m", ""], ["m", ""], ""),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_words_are_put_together_as_they_were_written(words: list[str], whole: list[str], before: str) -> None:
+    assert put_together(words, len(words) - 1) == Line(whole, before)
+
+
+def test_bash_that_takes_nothing_apart_gets_the_option_with_its_value() -> None:
+    asked = {"COMP_WORDS": "muse-adapter\n--log-level=d", "COMP_CWORD": "1", VARIABLE: "complete_bash"}
+
+    assert muse_adapter(**asked).stdout == "--log-level=debug\n"
+
+
+def test_the_clients_that_the_doctor_knows_are_offered() -> None:
+    assert completed("muse-adapter doctor --client ") == [profile.name for profile in CLIENTS]
+    assert completed("muse-adapter doctor --client=z") == ["zed"]
+
+
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+def test_the_shells_are_offered(option: str) -> None:
+    assert completed(f"muse-adapter {option} ") == list(ALL_SHELLS)
+
+
 def test_where_files_belong_they_are_left_to_the_shell() -> None:
     assert completed("muse-adapter output s i -o ") == []
 
@@ -70,6 +125,13 @@ def test_other_shells_are_offered_the_same_with_what_it_does() -> None:
     assert fish.stdout == f"simulate\t{COMMANDS['simulate']}\n"
     assert f'"simulate":"{COMMANDS["simulate"]}"' in zsh.stdout
     assert (fish.stderr, zsh.stderr) == ("", "")
+
+
+def test_other_shells_are_offered_the_value_of_an_option_with_the_option() -> None:
+    asked = {"_TYPER_COMPLETE_ARGS": "muse-adapter --log-level=de", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+
+    assert muse_adapter(**asked, **{VARIABLE: "complete_fish"}).stdout == "--log-level=debug\n"
+    assert '(("--log-level=debug"))' in muse_adapter(**asked, **{VARIABLE: "complete_zsh"}).stdout
 
 
 @pytest.mark.parametrize("asked", ["nonsense", "complete_nonsense", "nonsense_bash"])
@@ -142,16 +204,28 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
         f"PS1='ready> '\nPATH={program.parent}:$PATH\nbind 'set bell-style none'\n"
         + muse_adapter("--show-completion", "bash").stdout
     )
+    (tmp_path / "a-file").touch()
     pid, terminal = pty.fork()
     if pid == 0:
+        os.chdir(tmp_path)
         os.environ |= {"HOME": str(tmp_path), "TERM": "dumb", "HISTFILE": "", "INPUTRC": "/dev/null"}
         os.execvp("bash", ["bash", "--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"])
     try:
         read_until(terminal, b"ready> ")
         os.write(terminal, b"muse-adapter simu\t")
         read_until(terminal, b"simulate ")
-        os.write(terminal, b"\x15muse-adapter output s i --res\t")
-        read_until(terminal, b"--resume ")
+        for typed, shown in (
+            (b"output s i --res", b"--resume "),
+            (b"--muse simulated:1.3", b"--muse simulated:1.3.0 "),
+            (b"--muse=simulated:1.3", b"--muse=simulated:1.3.0 "),
+            (b"--muse=reco", b"--muse=recorded: "),
+            (b"doctor --client z", b"--client zed "),
+            (b"doctor --client=muse", b"--client=muse/output "),
+            (b"--log-level=w", b"--log-level=warning "),
+            (b"doctor --support -o a-f", b"-o a-file "),
+        ):
+            os.write(terminal, b"\x15muse-adapter " + typed + b"\t")
+            read_until(terminal, shown)
     finally:
         os.close(terminal)
         with contextlib.suppress(ProcessLookupError):

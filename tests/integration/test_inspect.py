@@ -85,7 +85,6 @@ def test_one_frame_is_shown_as_it_was_sent_and_cannot_act_on_the_terminal(tmp_pa
         (["{empty}/nowhere"], "is no folder with a transcript.ndjson"),
         (["{recording}", "--frame", "999"], "no frame 999; the recording's last is 21"),
         (["{recording}", "--session", "7"], "no session '7'; the recording has 1"),
-        (["{recording}", "--session", ""], "no session ''"),
         (["{recording}", "--html", "{empty}"], "cannot be written"),
         (["{recording}", "--html", "{recording}/manifest.json"], "is something else than a page of a recording"),
     ],

@@ -59,10 +59,21 @@ def test_help_goes_to_stdout(arguments: list[str]) -> None:
     assert shown.returncode == 0 and shown.stdout.startswith(b"usage:")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--what"], ["DIR", "play"], ["DIR", "--version", "serve"]], ids=" ".join)
-def test_a_wrong_command_line_is_a_usage_error(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], b"a folder with a recording must be named"),
+        (["--what"], b"a folder with a recording comes first, not '--what'"),
+        (["DIR", "play"], b"--version or serve, not 'play'"),
+        (["DIR", "--version", "serve"], b"nothing follows --version, not 'serve'"),
+    ],
+)
+def test_a_wrong_command_line_is_a_usage_error(arguments: list[str], problem: bytes) -> None:
     shown = run(*arguments)
-    assert shown.returncode == 2 and shown.stderr.startswith(b"usage:") and not shown.stdout
+    said, where = shown.stderr.splitlines()
+    assert shown.returncode == 2 and not shown.stdout
+    assert said.startswith(b"recording: ") and said.endswith(problem)
+    assert where == b"Try `python -m adapter.hosts.recorded --help`."
 
 
 @pytest.mark.parametrize("word", ["--version", "serve"])

@@ -67,10 +67,11 @@ def test_serve_lists_the_flags_of_the_real_host() -> None:
         ("serve", "--disable-write=yes"),
     ],
 )
-def test_a_wrong_command_line_ends_with_2_and_a_usage_text(words: tuple[str, ...]) -> None:
+def test_a_wrong_command_line_ends_with_2_and_where_to_look(words: tuple[str, ...]) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "usage: muse" in done.stderr
+    problem, where = done.stderr.splitlines()
+    assert problem.startswith("muse: ") and where == "Try `muse --help`."
 
 
 @pytest.mark.parametrize(

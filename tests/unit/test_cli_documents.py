@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from adapter.cli.commands import COMPLETION
+from adapter.cli.commands.completion import HELP
 from adapter.cli.options import COMMANDS, flag
 from host_probe.probe import VERSION_TIMEOUT
 from tests.command_line_page import with_commands
@@ -25,15 +25,15 @@ def test_every_command_has_a_section() -> None:
     assert re.findall(r"^### (\w+)$", TEXT, re.MULTILINE) == list(COMMANDS)
 
 
-def test_the_mistake_that_is_shown_is_what_comes_of_it() -> None:
-    (block,) = re.findall(r"```text\n(muse-adapter: .*?)```", TEXT, re.DOTALL)
+def test_each_mistake_that_is_shown_is_what_comes_of_it() -> None:
+    blocks = re.findall(r"```text\n(muse-adapter: .*?)```", TEXT, re.DOTALL)
 
-    assert muse_adapter("outptu").stderr == block
+    assert [muse_adapter("outptu").stderr, muse_adapter("doctor", "--wait", "x").stderr] == blocks
 
 
 def test_what_is_told_is_so() -> None:
     assert f"at most {VERSION_TIMEOUT:g} seconds" in TEXT
-    assert all(f"`{flag(name)}`" in TEXT or f" {flag(name)}\n" in TEXT for name in COMPLETION)
+    assert all(f"`{flag(name)}`" in TEXT or f" {flag(name)}\n" in TEXT for name in HELP)
     assert all(f"`{name}`" in TEXT for name in PROGRAMS)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -111,7 +113,10 @@ def test_login_is_the_command_wherever_it_stands(argv: list[str]) -> None:
         (["nonsense"], "No such command 'nonsense'"),
         (["outptu"], "Did you mean 'output'?"),
         (["--nonsense"], "--nonsense"),
-        (["--mus", "x"], "--muse"),
+        (["--mus", "x"], "No such option '--mus'. Did you mean '--muse'?"),
+        (["--bogus"], "No such option '--bogus'."),
+        (["--muse", ""], "'--muse': must be a path, a name on PATH or a stand-in, not ''"),
+        (["serve", "--muse="], "'--muse': must be a path, a name on PATH or a stand-in, not ''"),
         (["serve", "--nonsense"], "--nonsense"),
         (["serve", "nonsense"], "nonsense"),
         (["serve", "serve"], "serve"),
@@ -168,6 +173,13 @@ def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: st
 )
 def test_where_to_look_is_the_help_of_the_command(argv: list[str], where: str) -> None:
     assert muse_adapter(*argv).stderr.endswith(f"\nTry `{where} --help`.\n")
+
+
+@pytest.mark.parametrize("option", ["--bogus", "--music", "--nonsense", "-x"])
+def test_only_what_is_near_is_suggested(option: str) -> None:
+    problem = muse_adapter(option).stderr.splitlines()[0]
+
+    assert problem == f"muse-adapter: No such option '{option}'."
 
 
 # -- options of all commands
@@ -256,6 +268,83 @@ def test_all_help_is_written_in_one_way(command: str) -> None:
     for text in texts:
         assert text[0] in "0123456789" or text[0].islower(), text
         assert not text.endswith("."), text
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PROGRAMS))
+def test_help_tells_what_an_argument_is_and_not_of_which_type(command: str) -> None:
+    text = muse_adapter(command, "--help").stdout
+    usage = text.splitlines()[0].partition("[OPTIONS]")[2].split()
+    named = re.findall(r"^  ([A-Z]+)  ", text.partition("Arguments:")[2].partition("Options:")[0], re.MULTILINE)
+
+    assert not re.search(r"<\w|\[required|list\[|\{", text)
+    assert [word.strip("[].") for word in usage] == named
+
+
+def test_help_breaks_no_word_at_its_hyphen() -> None:
+    texts = [muse_adapter(name, "--help", COLUMNS=str(width)).stdout for name in ("record", "") for width in (60, 80)]
+
+    assert "or `muse-adapter`" in shown(texts[1])
+    assert not [line for text in texts for line in text.splitlines() if line.endswith("-")]
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_a_program_explains_itself_by_what_is_typed_and_with_an_example(program: str) -> None:
+    done = muse_adapter(program, "--help")
+
+    assert done.returncode == 0
+    usages = re.findall(r"^(?:usage:|      ) (\S.+)$", done.stdout, re.MULTILINE)
+    assert len(usages) > 2 and all(usage.startswith(f"muse-adapter {program} ") for usage in usages)
+    assert f"\nExample: muse-adapter {program} " in done.stdout
+
+
+@pytest.mark.parametrize("argv", [["replay"], ["replay", "-x"], ["simulate"], ["simulate", "--bogus"]], ids=" ".join)
+def test_a_mistake_behind_a_program_is_one_line_and_where_to_look(argv: list[str]) -> None:
+    done = muse_adapter(*argv)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    _, where = done.stderr.splitlines()
+    assert where == f"Try `muse-adapter {argv[0]} --help`."
+
+
+# -- nobody reads it
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the exit code is that of a shell of POSIX")
+@pytest.mark.parametrize(
+    "argv",
+    [["--help"], ["doctor", "--help"], ["--version"], ["--show-completion", "bash"], ["replay", "--help"], ["demo"]],
+    ids=" ".join,
+)
+def test_what_nobody_reads_ends_it_quietly(argv: list[str], tmp_path: Path) -> None:
+    read, written = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "adapter.cli.entry", *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.PIPE,
+            timeout=COMMAND_SECONDS,
+            check=False,
+            env=os.environ | {"HOME": str(tmp_path)},
+        )
+    finally:
+        os.close(written)
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe is closed")
+def test_a_mistake_that_nobody_reads_is_still_one() -> None:
+    read, written = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, "-m", "adapter.cli.entry", "nonsense"]
+        done = subprocess.run(command, stderr=written, stdout=subprocess.PIPE, timeout=COMMAND_SECONDS, check=False)
+    finally:
+        os.close(written)
+
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 def test_a_width_that_is_no_terminals_breaks_no_option() -> None:

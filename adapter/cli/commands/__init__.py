@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
 import typer
 
+from adapter.cli.commands import completion
 from adapter.cli.commands.demo import demo
 from adapter.cli.commands.doctor import doctor
-from adapter.cli.commands.global_options import ALL, FOR_MOST, Command, quietly, with_global_options
+from adapter.cli.commands.global_options import (
+    ALL,
+    EXIT_BROKEN_PIPE,
+    FOR_MOST,
+    Command,
+    quietly,
+    with_global_options,
+)
+from adapter.cli.commands.help_text import CommandHelp, GroupHelp
 from adapter.cli.commands.inspect import inspect
 from adapter.cli.commands.login import login
 from adapter.cli.commands.output import output
@@ -19,7 +30,8 @@ from adapter.cli.commands.record import record
 from adapter.cli.commands.replay import replay
 from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
-from adapter.cli.options import COMMANDS, GlobalOptions, flag
+from adapter.cli.entry import COMPLETION
+from adapter.cli.options import COMMANDS, GlobalOptions
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, end_unasked
 
 PROGRAM: Final = "muse-adapter"
@@ -27,7 +39,11 @@ PROGRAM: Final = "muse-adapter"
 UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """Everything that can be wrong with a command line. Typer exports only this kind of it by name."""
 
+_NEAR: Final = 0.7
+"""How much of two options must be the same, from 0 to 1, for one to be a slip of the other."""
+
 app = typer.Typer(
+    cls=GroupHelp,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     subcommand_metavar="[COMMAND] [ARGS]...",
@@ -35,47 +51,54 @@ app = typer.Typer(
     context_settings={"help_option_names": []},
 )
 
-COMPLETION: Final = {
-    "install_completion": "set up completion in the shell this is called from, or in the one that is named",
-    "show_completion": "print what does that",
-}
-"""What the options that Typer adds are for, in the words of all the others."""
-
-_NO_DETECTION: Final = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
-"""With this in the environment Typer's options take the name of a shell, without it they never do."""
-
 
 def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoReturn:  # noqa: B008 (it is immutable)
     """Run one command line and exit with its code; `options` hold where it says nothing else."""
+    asked = os.environ.get(COMPLETION, "")
     try:
-        code = _application(argv).main(list(argv), PROGRAM, standalone_mode=False, obj=options)
+        completion.prepare(argv, os.environ, completing=bool(asked))
+        with completion.in_words_of_the_shell(asked, os.environ):
+            code = _application().main(list(argv), PROGRAM, standalone_mode=False, obj=options)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except UsageError as error:
         code = _refuse(error, argv)
+    except SystemExit as error:
+        # What is said before a command has begun, as its help: typer ends by itself if nobody reads that.
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        code = EXIT_BROKEN_PIPE
     finally:
         end_unasked()
     sys.exit(code)
 
 
-def _application(argv: Sequence[str]) -> Any:
-    if len(argv) > 1 and argv[0] in map(flag, COMPLETION) and not argv[1].startswith("-"):
-        os.environ[_NO_DETECTION] = "1"
+def _application() -> Any:
     root: Any = typer.main.get_command(app)
     for option in root.params:
-        option.help = COMPLETION.get(option.name, option.help)
+        option.help = completion.HELP.get(option.name, option.help)
     return root
 
 
 def _refuse(error: Any, argv: Sequence[str]) -> int:
     """One line that says what is wrong with the command line, and one that says where to look."""
-    typer.echo(f"{PROGRAM}: {error.format_message()}", err=True)
     # Not every kind of mistake knows the command it was made in.
     named = next((word for word in argv if word in COMMANDS), "") if error.ctx is None else ""
     where = error.ctx.command_path if error.ctx is not None else f"{PROGRAM} {named}".strip()
-    typer.echo(f"Try `{where} --help`.", err=True)
+    with contextlib.suppress(BrokenPipeError):
+        typer.echo(f"{PROGRAM}: {_problem(error)}\nTry `{where} --help`.", err=True)
     code: int = error.exit_code
     return code
+
+
+def _problem(error: Any) -> str:
+    """What is wrong; typer compares an option with others by its dashes too, and finds any that is short alike."""
+    if not hasattr(error, "option_name") or not hasattr(error, "possibilities"):
+        return str(error.format_message())
+    known = {name.lstrip("-"): name for name in error.possibilities or ()}
+    near = get_close_matches(error.option_name.lstrip("-"), known, cutoff=_NEAR)
+    sentence = f"No such option '{error.option_name}'."
+    return f"{sentence} Did you mean {', '.join(repr(known[name]) for name in near)}?" if near else sentence
 
 
 def _root(context: typer.Context) -> None:
@@ -88,7 +111,7 @@ def _add(command: Command, *, example: str, shown: Collection[str] = FOR_MOST) -
     """Add a command, with an example; of the global options, all of which it takes, its help shows `shown`."""
     what, epilog = COMMANDS[command.__name__], f"Example: muse-adapter {example}"
     taking_options = with_global_options(command, shown)
-    app.command(command.__name__, help=what, short_help=what, epilog=epilog)(taking_options)
+    app.command(command.__name__, cls=CommandHelp, help=what, short_help=what, epilog=epilog)(taking_options)
 
 
 def _add_program(command: Command) -> None:

@@ -2,11 +2,13 @@
 
 import typer
 
+from adapter.cli.commands.values import wrong
+
 
 def demo(context: typer.Context) -> None:
     """The demo brings its own host: an answer that depends on somebody's Muse could not be checked."""
     if context.obj.muse is not None:
-        raise typer.BadParameter("the demo always uses the simulated host", param_hint="--muse")
+        raise wrong("--muse", "the demo always uses the simulated host")
     from adapter.cli.demo import main
 
     raise typer.Exit(main())

@@ -7,11 +7,12 @@ import inspect
 import os
 from collections.abc import Callable, Collection, Iterator
 from inspect import Parameter
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from adapter.cli.options import LOG_LEVELS, OPTIONS, Option, flag, told
+from adapter.cli.commands.values import Reads
+from adapter.cli.options import LOG_LEVELS, OPTIONS, flag, told
 from adapter.cli.stop_signals import EXIT_INTERRUPTED
 
 Command = Callable[..., None]
@@ -31,6 +32,7 @@ def with_global_options(command: Command, shown: Collection[str]) -> Command:
     The values of all of them are in `context.obj`; the help shows those that are `shown`.
     """
     own = inspect.signature(command, eval_str=True).parameters
+    defaults = {name: one.default for name, one in own.items() if one.default is not Parameter.empty}
 
     @functools.wraps(command)
     def taking_them(**values: Any) -> None:
@@ -43,9 +45,10 @@ def with_global_options(command: Command, shown: Collection[str]) -> Command:
             from adapter.cli.versions import show_versions
 
             raise typer.Exit(show_versions(context.obj))
-        quietly(command)(**{name: values[name] for name in own})
+        given = {name: values[name] for name in own}
+        quietly(command)(**{name: defaults.get(name) if value is None else value for name, value in given.items()})
 
-    parameters = [*own.values(), *_parameters(shown)]
+    parameters = [*map(_as_written, own.values()), *_parameters(shown)]
     taking_them.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     taking_them.__annotations__ = {one.name: one.annotation for one in parameters}
     return taking_them
@@ -68,13 +71,29 @@ def quietly(command: Command) -> Command:
     return ending_quietly
 
 
+def _as_written(parameter: Parameter) -> Parameter:
+    """A parameter of a command as it is written: text, of which typer has the value made if it says how (`Reads`)."""
+    value, *more = get_args(parameter.annotation) or (parameter.annotation,)
+    told = next((one for one in more if isinstance(one, Reads)), None)
+    if told is None:
+        return parameter
+    (info,) = (one for one in more if one is not told)
+    info.callback = told.taken
+    required = parameter.default is Parameter.empty
+    if told.each:
+        return parameter.replace(annotation=Annotated[value, info])
+    written = str if required else str | None
+    return parameter.replace(annotation=Annotated[written, info], default=Parameter.empty if required else None)
+
+
 def _parameters(shown: Collection[str]) -> Iterator[Parameter]:
     for name, option in OPTIONS.items():
         words: dict[str, Any] = {"help": told(name), "hidden": name not in shown}
         if option.metavar is None:
             yield _keyword(name, Annotated[bool, typer.Option(flag(name), **words)], default=False)
             continue
-        words |= {"metavar": option.metavar, "callback": _reader(option), "autocompletion": _COMPLETIONS.get(name)}
+        completion = {"autocompletion": _COMPLETIONS.get(name)}
+        words |= {"metavar": option.metavar, "callback": Reads(option.read).taken, **completion}
         yield _keyword(name, Annotated[str | None, typer.Option(flag(name), **words)], default=None)
     words = {"help": "show the versions of this program, of Python and of Muse", "hidden": "version" not in shown}
     yield _keyword("version", Annotated[bool, typer.Option("--version", **words)], default=False)
@@ -91,16 +110,6 @@ def _show_help(context: typer.Context, value: bool) -> bool:
 
 def _keyword(name: str, annotation: object, *, default: object) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _reader(option: Option) -> Callable[[str | None], Any]:
-    def read(value: str | None) -> Any:
-        try:
-            return None if value is None else option.read(value)
-        except ValueError as error:
-            raise typer.BadParameter(f"{error}, not {value!r}") from None
-
-    return read
 
 
 def _stand_ins(incomplete: str) -> list[str]:

@@ -5,21 +5,31 @@ from typing import Annotated
 
 import typer
 
+from adapter.cli.commands.values import Reads, path, some_text, whole_number, wrong
+
 
 def inspect(
     context: typer.Context,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="the folder of the recording")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="the folder of the recording"), Reads(path)],
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="write one page for a browser, instead of showing it")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="write one page for a browser, instead of showing it"),
+        Reads(path),
     ] = None,
     frame: Annotated[
-        int | None, typer.Option("--frame", metavar="N", help="show only this frame, as it was sent")
+        int | None,
+        typer.Option("--frame", metavar="N", help="show only this frame, as it was sent"),
+        Reads(whole_number(1)),
     ] = None,
     method: Annotated[
-        str | None, typer.Option("--method", metavar="TEXT", help="only methods that have this in their name")
+        str | None,
+        typer.Option("--method", metavar="TEXT", help="only methods that have this in their name"),
+        Reads(some_text),
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="only this session: its number, or how its id begins")
+        str | None,
+        typer.Option("--session", metavar="ID", help="only this session: its number, or how its id begins"),
+        Reads(some_text),
     ] = None,
     errors: Annotated[bool, typer.Option("--errors", help="only what failed")] = False,
 ) -> None:
@@ -28,7 +38,7 @@ def inspect(
 
     wanted = Wanted(directory, html, frame, method, session, errors)
     if html is not None and (wanted.filtered or frame is not None):
-        raise typer.BadParameter("the page has all frames, and filters of its own", param_hint="--html")
+        raise wrong("--html", "the page has all frames, and filters of its own")
     if frame is not None and wanted.filtered:
-        raise typer.BadParameter("one frame is named already", param_hint="--frame")
+        raise wrong("--frame", "one frame is named already")
     raise typer.Exit(main(wanted))

@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
+from adapter.cli.commands.values import Reads, new_folder
+
 
 def record(
     context: typer.Context,
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="the folder to make; if it holds a recording, OUT-2, OUT-3, ...")
+        Path,
+        typer.Argument(metavar="OUT", help="the folder to make; if it holds a recording, OUT-2, OUT-3, ..."),
+        Reads(new_folder),
     ],
     command: Annotated[
         list[str],
@@ -20,8 +24,6 @@ def record(
     ] = False,
 ) -> None:
     """Run COMMAND and record it, then end as it has ended."""
-    if not out.name:
-        raise typer.BadParameter("must be a folder that can be made", param_hint="OUT")
     from adapter.hosts.recorder import relay
 
     relay.leave(relay.record(out, command, redact=redact))

@@ -7,4 +7,4 @@ def replay(context: typer.Context) -> None:
     """Everything after `replay` is for the player of recordings."""
     from adapter.hosts.recorded.__main__ import main
 
-    raise typer.Exit(main(context.args, "muse-adapter replay"))
+    raise typer.Exit(main(context.args, context.command_path))

@@ -84,7 +84,7 @@ def _fitting(wanted: Wanted, ladder: Ladder) -> Sequence[Entry]:
 def _sessions(named: str, ladder: Ladder) -> set[int]:
     """A session is named by its number here, or by its id or the beginning of that."""
     found = {one.number for one in ladder.sessions if str(one.number) == named or one.id.startswith(named)}
-    if not named or not found:
+    if not found:
         raise NotThere(f"no session {named!r}; the recording has {len(ladder.sessions)}, named in its head")
     return found
 

@@ -22,6 +22,7 @@ from adapter.cli.inspect.facts import Sides, facts, sides, title
 from adapter.cli.inspect.ladder import Entry, Ladder
 from adapter.cli.inspect.recording import Recording
 from adapter.cli.inspect.tables import Summary, summaries
+from adapter.cli.terminal import Terminal
 
 _WIDEST: Final = 4096
 """Columns where there is no terminal."""
@@ -76,20 +77,13 @@ _PASSING: Final[dict[Mark, Mark]] = {
 _TURN_STYLES: Final = ("cyan", "magenta", "yellow", "green")
 
 
-class _Terminal(Console):
-    """A console that leaves it to its user what to do when nobody reads any more; rich ends the program."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
 class Screen:
     """One recording on the terminal."""
 
     def __init__(self, recording: Recording, ladder: Ladder, name: str) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        self._console = _Terminal(highlight=False, soft_wrap=True)
+        self._console = Terminal(highlight=False, soft_wrap=True)
         if not self._console.is_terminal:
             self._console.width = _WIDEST
         self._recording = recording

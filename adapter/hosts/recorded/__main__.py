@@ -41,6 +41,8 @@ exit codes:
   3   there is no recording in DIR that can be played
   65  the client has said something else
   66  the client left before the end
+
+Example: {program} fixtures/hosts/1.2.1/prompt-turn
 """
 
 
@@ -68,8 +70,21 @@ def main(argv: list[str], program: str = "python -m adapter.hosts.recorded") -> 
             script = _loaded(directory, "msp")
             return EXIT_CONFIGURATION if script is None else serve(script)
         case _:
-            print(_USAGE.format(program=program), end="", file=sys.stderr)
+            print(f"recording: {_mistake(argv)}\nTry `{program} --help`.", file=sys.stderr)
             return EXIT_USAGE
+
+
+def _mistake(argv: list[str]) -> str:
+    """What is wrong with a command line that asks for nothing there is."""
+    match argv:
+        case [_, "--version", word, *_]:
+            return f"nothing follows --version, not {word!r}"
+        case [directory, word, *_] if not directory.startswith("-"):
+            return f"behind the folder comes nothing, --version or serve, not {word!r}"
+        case [word, *_]:
+            return f"a folder with a recording comes first, not {word!r}"
+        case _:
+            return "a folder with a recording must be named"
 
 
 def serve(script: Script, source: int = 0, sink: int = 1) -> int:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 
-from adapter.hosts.simulated.options import EXIT_CONFIGURATION, EXIT_OK, HONEST, Shown, parse
+from adapter.hosts.simulated.options import EXIT_CONFIGURATION, EXIT_OK, EXIT_USAGE, HONEST, Mistake, Shown, parse
 
 
-def main(argv: list[str]) -> int:
-    """Run the command line; gives the exit code (`msp.md §23.2`)."""
+def main(argv: list[str], program: str = "muse") -> int:
+    """Run the command line, before which `program` was typed; gives the exit code (`msp.md §23.2`)."""
     try:
-        options = parse(argv)
+        options = parse(argv, program)
     except Shown as shown:
-        if shown.code == EXIT_OK:
-            print(HONEST, file=sys.stderr)
-        print(shown.text, end="", file=sys.stdout if shown.code == EXIT_OK else sys.stderr)
-        return shown.code
+        print(HONEST, file=sys.stderr)
+        print(shown.text, end="")
+        return EXIT_OK
+    except Mistake as mistake:
+        print(f"muse: {mistake}\nTry `{program} --help`.", file=sys.stderr)
+        return EXIT_USAGE
     if options.command != "serve":
         from adapter.hosts.simulated.credentials import log_in, log_out
 

@@ -17,16 +17,24 @@ EXIT_CONFIGURATION: Final = 3
 HONEST: Final = "simulated host, no model is called"
 
 _USAGE: Final = """\
-usage: muse [--profile VERSION] [--data-dir DIR] [--faults FILE] --version
-       muse [--profile VERSION] [--data-dir DIR] [--faults FILE] serve [flags]
-       muse [--data-dir DIR] login
-       muse [--data-dir DIR] logout
+usage: {program} [--profile VERSION] [--data-dir DIR] [--faults FILE] --version
+       {program} [--profile VERSION] [--data-dir DIR] [--faults FILE] serve [flags]
+       {program} [--data-dir DIR] login
+       {program} [--data-dir DIR] logout
+
+  --profile VERSION   the version of Muse to be like (default: {default})
+  --data-dir DIR      where sessions are kept (default: $MUSE_SIMULATED_HOME, then
+                      muse-simulated in $XDG_DATA_HOME or ~/.local/share)
+  --faults FILE       what is to go wrong, in JSON (default: $MUSE_SIMULATED_FAULTS)
+  -h, --help          show this text; behind serve, its flags
+
+Example: {program} --profile 1.3.0 serve
 """
 
-_SERVE_HELP: Final = f"""\
-Serve sessions over stdin and stdout ({HONEST}).
+_SERVE_HELP: Final = """\
+Serve sessions over stdin and stdout ({honest}).
 
-usage: muse serve [flags]
+usage: {program} serve [flags]
 
   --provider NAME           model provider (accepted, not used)
   --model NAME              model of new sessions
@@ -37,6 +45,8 @@ usage: muse serve [flags]
   --trust-workspace         trust the workspace without asking
   --no-session-log          keep no sessions on disk
   -h, --help                show this text
+
+Example: {program} serve --disable-write
 """
 
 _NETWORK_MODES: Final = ("restricted", "proxy-only", "enabled")
@@ -73,19 +83,23 @@ class Options(msgspec.Struct):
 
 
 class Shown(Exception):
-    """The command line is answered by printing `text`, to stderr if it was wrong, and ending with `code`."""
+    """The command line is answered by printing `text`."""
 
-    def __init__(self, text: str, code: int) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
-        self.code = code
 
 
-def parse(argv: list[str]) -> Options:
-    """The options of `serve`, `login` or `logout`.
+class Mistake(Exception):
+    """The command line is wrong; the message says how."""
+
+
+def parse(argv: list[str], program: str) -> Options:
+    """The options of `serve`, `login` or `logout`; `program` is what was typed before `argv`.
 
     Raises:
-        Shown: there is nothing to do: a version, a help text, or a mistake.
+        Shown: there is nothing to do but to tell a version or a help text.
+        Mistake: it asks for nothing that there is.
     """
     found: dict[str, str | bool] = {}
     words = list(argv)
@@ -97,34 +111,35 @@ def parse(argv: list[str]) -> Options:
         names = _VALUES if serving else _GLOBAL_VALUES if command is None else {}
         if word in names:
             if not equals and not words:
-                raise _wrong(f"{word} needs a value")
+                raise Mistake(f"{word} needs a value")
             found[names[word]] = value if equals else words.pop(0)
         elif serving and word in _SWITCHES and not equals:
             found[_SWITCHES[word]] = True
         elif word in ("-h", "--help"):
-            raise Shown(_SERVE_HELP if serving else _USAGE, EXIT_OK)
+            text = _SERVE_HELP if serving else _USAGE
+            raise Shown(text.format(program=program, default=DEFAULT, honest=HONEST))
         elif word == "--version" and command is None:
             version = True
         elif word in _COMMANDS and command is None and not equals:
             command = word
         else:
-            raise _wrong(f"unexpected argument {word!r}")
+            raise Mistake(f"unexpected argument {word!r}")
     options = _options(found)
     if version:
-        raise Shown(f"Muse Code {options.profile.version} ({options.profile.build})\n", EXIT_OK)
+        raise Shown(f"Muse Code {options.profile.version} ({options.profile.build})\n")
     if command is None:
-        raise _wrong("this stand-in has no terminal interface; use serve")
+        raise Mistake("this stand-in has no terminal interface; use serve")
     return msgspec.structs.replace(options, command=command)
 
 
 def _options(found: dict[str, str | bool]) -> Options:
     network = found.get("sandbox_network", "restricted")
     if network not in _NETWORK_MODES:
-        raise _wrong(f"--sandbox-network takes {', '.join(_NETWORK_MODES)}, not {network!r}")
+        raise Mistake(f"--sandbox-network takes {', '.join(_NETWORK_MODES)}, not {network!r}")
     try:
         chosen = profile(str(found.pop("profile", DEFAULT)))
     except ValueError as error:
-        raise _wrong(str(error)) from None
+        raise Mistake(str(error)) from None
     data_dir = found.pop("data_dir", None)
     named = {"profile": chosen, "data_dir": Path(str(data_dir)) if data_dir else default_data_dir(), **found}
     return msgspec.convert(named, Options)
@@ -137,7 +152,3 @@ def default_data_dir() -> Path:
         return Path(home)
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "muse-simulated"
-
-
-def _wrong(problem: str) -> Shown:
-    return Shown(f"muse: {problem}\n{_USAGE}", EXIT_USAGE)
