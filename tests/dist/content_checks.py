@@ -73,7 +73,7 @@ def content_checks(python: Path, packages: Packages, again: Packages, root: Path
         expect(not found, f"these lead nowhere from an index: {found}")
 
     def complete(package: Mapping[str, bytes], wanted: set[str]) -> None:
-        found = strays(package, wanted)
+        found = strays(package, wanted, root)
         expect(not found, "; ".join(found))
 
     return [
@@ -101,11 +101,15 @@ def in_sdist(tracked: Iterable[str]) -> set[str]:
     return {*tracked, "PKG-INFO"}
 
 
-def strays(package: Iterable[str], wanted: set[str]) -> list[str]:
-    """What is missing in a package, and what has no business in it."""
+def strays(package: Iterable[str], wanted: set[str], root: Path) -> list[str]:
+    """What is missing in a package, and what has no business in it: mostly what lies about in the checkout `root`."""
     found = set(package)
     missing, foreign = sorted(wanted - found), sorted(found - wanted)
-    return [*(f"{name} is missing" for name in missing), *(f"{name} does not belong there" for name in foreign)]
+    return [*(f"{name} is missing" for name in missing), *(f"{name} {_reproach(root / name)}" for name in foreign)]
+
+
+def _reproach(file: Path) -> str:
+    return "was packed, but git does not have it: add it or take it away" if file.is_file() else "does not belong there"
 
 
 def machine_places(root: Path, home: Path) -> list[bytes]:

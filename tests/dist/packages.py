@@ -51,12 +51,12 @@ def members(package: Path) -> dict[str, bytes]:
 
 
 def tracked_files(root: Path) -> set[str]:
-    """What git has of the project, or would take.
+    """What git has of the project. What it does not have lies about, and is in nobody else's checkout.
 
     Raises:
         SetUpFailed: there is no git, or this is no checkout.
     """
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "ls-files", "-z", "--cached"]
     try:
         said = subprocess.run(command, cwd=root, capture_output=True, check=True, timeout=60).stdout
     except (OSError, subprocess.CalledProcessError) as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import subprocess
 import tarfile
 import tomllib
 import zipfile
@@ -65,9 +67,15 @@ class TestContents:
         assert f"{DIST_INFO}/licenses/LICENSE" in taken
         assert in_sdist(tracked) == {*tracked, "PKG-INFO"}
 
-    def test_what_is_missing_and_what_is_too_much_is_told(self) -> None:
-        assert strays(["a", "b"], {"a", "b"}) == []
-        assert strays(["a", "c"], {"a", "b"}) == ["b is missing", "c does not belong there"]
+    def test_what_is_missing_and_what_is_too_much_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "d").touch()
+
+        assert strays(["a", "b"], {"a", "b"}, tmp_path) == []
+        assert strays(["a", "c", "d"], {"a", "b"}, tmp_path) == [
+            "b is missing",
+            "c does not belong there",
+            "d was packed, but git does not have it: add it or take it away",
+        ]
 
     @pytest.mark.parametrize(
         "text",
@@ -99,6 +107,16 @@ class TestContents:
     def test_git_tells_what_belongs_to_the_project(self, tmp_path: Path) -> None:
         with pytest.raises(SetUpFailed, match="git does not tell"):
             tracked_files(tmp_path)
+
+    @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+    def test_what_lies_about_or_was_deleted_does_not_belong_to_it(self, tmp_path: Path) -> None:
+        for name in ("kept", "deleted", "page.html"):
+            (tmp_path / name).touch()
+        for command in (["init", "-q"], ["add", "kept", "deleted"]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True, timeout=60)
+        (tmp_path / "deleted").unlink()
+
+        assert tracked_files(tmp_path) == {"kept"}
 
 
 def metadata(**members: str) -> Message:
