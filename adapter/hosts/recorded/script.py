@@ -32,6 +32,18 @@ class ServerConfig(msgspec.Struct, frozen=True, rename="camel"):
     frame_limit_bytes: int = MSP_FRAME_CAP
 
 
+class Ended(msgspec.Struct, frozen=True, rename="camel"):
+    """How a command ended that ended by itself, before its input did: with a code, or by a signal."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+
+    @property
+    def code(self) -> int:
+        """As `subprocess` has it: negative for a signal."""
+        return -self.signal if self.signal else self.exit_code or 0
+
+
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     """What is known about a recording; members not listed here are for people.
 
@@ -49,6 +61,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     """What the recorded host's `serve` could be started with."""
     server_config: ServerConfig = msgspec.field(default_factory=ServerConfig)
     variables: frozenset[str] = frozenset()
+    ended: Ended | None = None
+    """None if it ended because its input did, or if that is not known."""
 
 
 class Line(msgspec.Struct, frozen=True):
