@@ -18,7 +18,7 @@ from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.peer import Answer, BadAnswer, Peer, PeerClosed
 from host_probe import Abilities
 
-__all__ = ["ASKED", "NOBODY", "Abilities", "Inquiry", "abilities_of", "is_lacking", "questions"]
+__all__ = ["ASKED", "LISTING", "NOBODY", "Abilities", "Inquiry", "abilities_of", "is_lacking", "questions"]
 
 ANSWER_SECONDS: Final = 2.0
 """How long after the handshake the answers are waited for, by whoever needs them."""
@@ -45,6 +45,9 @@ _QUERIES: Final = ("skill/list",)
 ASKED: Final = frozenset({*_COMMANDS, *_QUERIES})
 """The methods that a host may lack."""
 
+LISTING: Final = "session/list"
+"""What is asked of it tells whether it takes filters."""
+
 _LACKING: Final = frozenset({"methodNotFound", "experimentalRequired", "capabilityRequired"})
 """Refusals that mean a method is not there, or not for us."""
 
@@ -59,12 +62,12 @@ def questions() -> list[tuple[str, Params]]:
         (method, {"sessionId": NOBODY, "commandId": uuid7(), **more}) for method, more in _COMMANDS.items()
     ]
     asked += [(method, {"sessionId": NOBODY}) for method in _QUERIES]
-    return [*asked, ("session/list", {"limit": 1, "filter": {"sessionId": {"anyOf": [NOBODY]}}})]
+    return [*asked, (LISTING, {"limit": 1, "filter": {"sessionId": {"anyOf": [NOBODY]}}})]
 
 
 def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:
     """What the answers show, by the method that was asked; a method without one counts as lacking."""
-    listed = answers.get("session/list")
+    listed = answers.get(LISTING)
     # Filters and several folders came with one release, and only the filter can be seen without starting a session.
     filters = isinstance(listed, dict) and "appliedFilter" in listed
     has = frozenset(method for method in ASKED if method in answers and _is_there(answers[method]))
@@ -73,9 +76,16 @@ def abilities_of(answers: Mapping[str, Params | Exception]) -> Abilities:
 
 def _is_there(answer: Params | Exception) -> bool:
     if isinstance(answer, RpcError):
-        error = MspError.from_error({"code": answer.code, "message": answer.message, "data": answer.data})
-        return not is_lacking(error) and error.reason != _OFF_SCRIPT
+        return not is_lacking(_refusal(answer)) and not _is_off_script(answer)
     return not isinstance(answer, Exception)
+
+
+def _is_off_script(answer: Params | Exception) -> bool:
+    return isinstance(answer, RpcError) and _refusal(answer).reason == _OFF_SCRIPT
+
+
+def _refusal(error: RpcError) -> MspError:
+    return MspError.from_error({"code": error.code, "message": error.message, "data": error.data})
 
 
 def is_lacking(error: MspError) -> bool:
@@ -113,7 +123,15 @@ class Inquiry:
         return abilities_of({method: value for method, value in answered.items() if value is not None})
 
     @property
+    def unanswered(self) -> frozenset[str]:
+        """The methods whose question came to nothing: what the host cannot do is not known from that."""
+        return frozenset(method for method in ASKED | {LISTING} if not self._has_answered(method))
+
+    @property
     def is_complete(self) -> bool:
         """Whether everything has been answered."""
-        answers = [answer.value for answer in self._asked.values()]
-        return len(answers) > len(ASKED) and not any(isinstance(value, PeerClosed | None) for value in answers)
+        return not self.unanswered
+
+    def _has_answered(self, method: str) -> bool:
+        answer = self._asked[method].value if method in self._asked else None
+        return not isinstance(answer, PeerClosed | None) and not _is_off_script(answer)

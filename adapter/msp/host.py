@@ -188,6 +188,11 @@ class Host:
         """Whether everything that was asked about them has been answered."""
         return self._inquiry is not None and self._inquiry.is_complete
 
+    @property
+    def unanswered(self) -> frozenset[str]:
+        """What it was asked about its abilities and has not answered, by method."""
+        return self._inquiry.unanswered if self._inquiry is not None else frozenset()
+
     async def wait_if_ending(self) -> None:
         """Return at once from a host that lives; from one whose end has been noticed, when it is known why."""
         if self._over.is_set():

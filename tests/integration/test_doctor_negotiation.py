@@ -26,6 +26,7 @@ CLIENTS = (
     ClientProfile("everything", {"protocolVersion": 1, "clientCapabilities": EVERYTHING}),
     ClientProfile("old", {"protocolVersion": 0}),
 )
+HTTP = {"type": "http", "name": "plums", "url": "http://127.0.0.1:9/", "headers": []}
 SERVER = {"name": "pears", "command": "/bin/cat", "args": [], "env": []}
 
 
@@ -74,6 +75,8 @@ def test_what_no_answer_names_is_offered_as_well(tmp_path: Path, version: str, n
         adapter.call("initialize", profile.params)
         started = adapter.response(adapter.begin("session/new", {"cwd": str(tmp_path), "mcpServers": [SERVER]}))
         assert ("result" in started) == ("mcpServers" in offered), started
+        started = adapter.response(adapter.begin("session/new", {"cwd": str(tmp_path), "mcpServers": [HTTP]}))
+        assert ("result" in started) == ("mcp.http" in offered), started
         session = adapter.call("session/new", {"cwd": str(tmp_path), "mcpServers": []})
         kinds = {option["type"] for option in session["configOptions"]}
         assert ("modes" in session, bool(kinds)) == ("modes" in offered, "configOptions" in offered)

@@ -35,7 +35,8 @@ EVERYTHING = ClientProfile(
     },
 )
 NEVER = {"prompt.audio", "mcp.sse", "booleanOptions"}
-ONLY_SOME_HOSTS = {"session/fork", "session/delete", "additionalDirectories", "mcpServers", "muse/output"}
+SERVERS = {"mcpServers", "mcp.http"}
+ONLY_SOME_HOSTS = {"session/fork", "session/delete", "additionalDirectories", "muse/output", *SERVERS}
 CAPABLE = Abilities(frozenset({"session/fork", "session/delete"}), workspace_roots=True, list_filter=True)
 
 
@@ -142,6 +143,20 @@ def test_what_a_host_lacks_is_withheld_for_that_reason(
     assert set(told) <= NEVER | ONLY_SOME_HOSTS
 
 
+def test_what_a_host_has_not_answered_is_not_known(tmp_path: Path) -> None:
+    some = able(abilities=Abilities(frozenset({"task/stop"})), unanswered=frozenset({"session/fork", "session/list"}))
+    told = reasons(offer(tmp_path, some))
+    assert told["session/fork"] == "It is not known whether this host has session/fork: the host did not answer."
+    assert told["additionalDirectories"].startswith("It is not known whether this host has sessions in several folders")
+    assert told["session/delete"] == "This host does not have session/delete."
+
+
+def test_servers_over_http_are_offered_where_servers_are(tmp_path: Path) -> None:
+    told = reasons(offer(tmp_path, able(handshake=shaken())))
+    assert told["mcp.http"] == f"The answer to initialize names it for every host. {told['mcpServers']}"
+    assert set(offer(tmp_path, able()).offered) >= SERVERS
+
+
 def test_without_muse_the_reasons_say_so(tmp_path: Path) -> None:
     told = reasons(offer(tmp_path, MuseFacts(problem="Muse was not found. Tried PATH: /srv/demo (missing).")))
     assert set(told) == NEVER | ONLY_SOME_HOSTS
@@ -151,7 +166,7 @@ def test_without_muse_the_reasons_say_so(tmp_path: Path) -> None:
 
 def test_a_recording_that_does_not_tell_what_its_host_could_do_is_no_host_that_cannot(tmp_path: Path) -> None:
     recorded = choice(tmp_path, "recorded:/srv/demo/pears")
-    told = reasons(offers(recorded, able(abilities=Abilities()), [EVERYTHING])[0])
+    told = reasons(offers(recorded, able(abilities=None), [EVERYTHING])[0])
     assert told["session/fork"] == "It is not known whether this host has session/fork: the recording does not tell."
     assert set(reasons(offers(recorded, able(), [EVERYTHING])[0])) == NEVER
 
@@ -166,7 +181,7 @@ def test_what_is_remembered_counts_as_when_serving_and_nothing_more_is_remembere
     facts = able(command=(str(muse),), version=HostVersion("1.3.0"), abilities=Abilities())
 
     told = reasons(offers(chosen, facts, [EVERYTHING])[0])
-    assert set(told) == NEVER | ONLY_SOME_HOSTS - {"mcpServers"}
+    assert set(told) == NEVER | ONLY_SOME_HOSTS - SERVERS
     assert not (tmp_path / ".cache").exists()
 
     cache.put(identity, parse_version("Muse Code 1.2.1", ""))

@@ -80,7 +80,7 @@ async def test_a_host_is_asked_in_front_of_everything_else(tmp_path: Path) -> No
         await host.ready()
         await host.command("session/start", START)
         assert await host.abilities() == Abilities(frozenset(SOME), True, True)
-        assert host.has_told_abilities
+        assert host.has_told_abilities and not host.unanswered
     methods = [frame["method"] for frame in placed.received()]
     assert methods == ["initialize", "initialized", *(method for method, _ in questions()), "session/start"]
 
@@ -110,6 +110,8 @@ async def test_what_is_not_known_counts_as_lacking_and_costs_nothing_else(
     placed = place(tmp_path, Probed, **{"has": SOME, **settings})
     async with running(placed, probes=True) as host:
         assert (await host.abilities()).methods == frozenset(SOME) - {"session/leave"}
+        # No answer is not the answer that it is missing.
+        assert host.unanswered == frozenset(settings.get("silent", ()))
         assert (await host.command("session/start", START))["session"]
 
 
@@ -123,7 +125,7 @@ async def test_a_host_that_never_answers_is_waited_for_once(tmp_path: Path, monk
         for _ in range(100):
             assert await host.abilities() == Abilities()
         assert anyio.current_time() - before < 10, "each wait would take its own time"
-        assert not host.has_told_abilities
+        assert not host.has_told_abilities and host.unanswered == ASKED | {"session/list"}
 
 
 @pytest.mark.anyio
@@ -132,6 +134,7 @@ async def test_a_host_that_dies_of_it_is_gone_and_nothing_hangs(tmp_path: Path) 
     async with running(placed, probes=True) as host:
         await host.wait_gone()
         assert isinstance(await failure(host.abilities), HostGone)
+        assert "session/leave" in host.unanswered
         assert isinstance(await failure(partial(host.command, "session/start", START)), HostGone)
 
 

@@ -21,5 +21,7 @@ class MuseFacts(msgspec.Struct, frozen=True, kw_only=True):
     handshake: Handshake | None = None
     abilities: Abilities | None = None
     """What the host has shown to be able to do, asked as serving asks it; None if it was not asked."""
+    unanswered: frozenset[str] = frozenset()
+    """Methods whose question it has not answered, so that it is not known whether it has them."""
     last_words: str = ""
     """The end of what the host wrote to stderr, without secrets."""

@@ -29,6 +29,7 @@ from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
 from adapter.cli.doctor.deciding import decide
 from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.report import Offer, Withheld
+from adapter.msp.abilities import LISTING
 from adapter.msp.host import HostStartError
 from adapter.wire.envelope import Params
 from host_probe import Abilities
@@ -47,6 +48,8 @@ class Known(msgspec.Struct, frozen=True):
     granted: frozenset[str] | None
     nobody: str
     """Why a host has not told, where it has not."""
+    unanswered: frozenset[str] = frozenset()
+    """What it was asked and has not answered, by method."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -73,17 +76,23 @@ def known_of(choice: HostChoice, facts: MuseFacts) -> Known:
         remembered = remembered_abilities(choice, cache)
     except HostStartError:
         remembered = None
-    known = Known(
+    return Known(
         muse=choice.muse,
         output=decide(choice, facts.command, facts.version, facts.version_problem).output,
         abilities=facts.abilities if remembered is None else remembered,
         granted=facts.handshake.granted if facts.handshake is not None else None,
-        nobody="the host did not answer" if facts.command else "no Muse was found",
+        nobody=_nobody(choice, facts),
+        unanswered=facts.unanswered if remembered is None else frozenset(),
     )
-    if (choice.muse or "").startswith(RECORDED) and known.abilities == Abilities():
+
+
+def _nobody(choice: HostChoice, facts: MuseFacts) -> str:
+    if not facts.command:
+        return "no Muse was found"
+    if (choice.muse or "").startswith(RECORDED):
         # It refuses whatever is not in it, also what its host would have answered.
-        return msgspec.structs.replace(known, abilities=None, nobody="the recording does not tell")
-    return known
+        return "the recording does not tell"
+    return "the host did not answer"
 
 
 def offers(choice: HostChoice, facts: MuseFacts, profiles: Sequence[ClientProfile] = PROFILES) -> tuple[Offer, ...]:
@@ -146,21 +155,30 @@ def _unasked(member: str, instead: str = "") -> Callable[[Case], str]:
     return _because(f"The client did not send clientCapabilities.{member}{instead}.")
 
 
-def _host_lacks(what: str) -> Callable[[Case], str]:
-    """For what only some hosts can do."""
+def _host_lacks(what: str, asked_by: str) -> Callable[[Case], str]:
+    """For what only some hosts can do, and show when they are asked by a method."""
 
     def reason(case: Case) -> str:
-        if case.known.abilities is None:
+        if case.known.abilities is None or asked_by in case.known.unanswered:
             return f"It is not known whether this host has {what}: {case.known.nobody}."
         return f"This host does not have {what}."
 
     return reason
 
 
+def _takes_servers(case: Case) -> bool:
+    return case.known.granted is not None and takes_servers(case.known.granted)
+
+
 def _servers_refused(case: Case) -> str:
     if case.known.granted is None:
         return f"It is not known whether this host takes any from a client: {case.known.nobody}."
     return "This host takes none from a client: it did not grant sessionMcp. They can be set up in Muse."
+
+
+def _http_refused(case: Case) -> str:
+    """`initialize` is answered before a host has said what it grants, so it names what Muse has at all."""
+    return f"The answer to initialize names it for every host. {_servers_refused(case)}"
 
 
 def _output_refused(case: Case) -> str:
@@ -173,23 +191,21 @@ FEATURES: Final = (
     Feature("loadSession", _member("loadSession"), _NOT_OURS),
     Feature("session/list", _member("sessionCapabilities", "list"), _NOT_OURS),
     Feature("session/resume", _member("sessionCapabilities", "resume"), _NOT_OURS),
-    Feature("session/fork", _member("sessionCapabilities", "fork"), _host_lacks("session/fork")),
+    Feature("session/fork", _member("sessionCapabilities", "fork"), _host_lacks("session/fork", "session/fork")),
     Feature("session/close", _member("sessionCapabilities", "close"), _NOT_OURS),
-    Feature("session/delete", _member("sessionCapabilities", "delete"), _host_lacks("session/delete")),
+    Feature(
+        "session/delete", _member("sessionCapabilities", "delete"), _host_lacks("session/delete", "session/delete")
+    ),
     Feature(
         "additionalDirectories",
         _member("sessionCapabilities", "additionalDirectories"),
-        _host_lacks("sessions in several folders"),
+        _host_lacks("sessions in several folders", LISTING),
     ),
     Feature("prompt.image", _member("promptCapabilities", "image"), _NOT_OURS),
     Feature("prompt.audio", _member("promptCapabilities", "audio"), _because("Muse takes no audio in a prompt.")),
     Feature("prompt.embeddedContext", _member("promptCapabilities", "embeddedContext"), _NOT_OURS),
-    Feature(
-        "mcpServers",
-        lambda case: case.known.granted is not None and takes_servers(case.known.granted),
-        _servers_refused,
-    ),
-    Feature("mcp.http", _member("mcpCapabilities", "http"), _NOT_OURS),
+    Feature("mcpServers", _takes_servers, _servers_refused),
+    Feature("mcp.http", _takes_servers, _http_refused),
     Feature(
         "mcp.sse",
         _member("mcpCapabilities", "sse"),

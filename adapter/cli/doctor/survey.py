@@ -168,5 +168,6 @@ class _Survey:
             version_problem=self._version_problem(),
             handshake=trial.handshake,
             abilities=trial.abilities,
+            unanswered=trial.unanswered,
             last_words=trial.last_words,
         )

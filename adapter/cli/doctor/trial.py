@@ -29,7 +29,7 @@ READY_SECONDS: Final = 10.0
 about a second. A store that is cold and large can need more (29 s were seen)."""
 
 LONGEST_WAIT: Final = 600.0
-"""The most that can be asked for."""
+"""The most that can be asked for (`adapter.cli.commands.doctor`)."""
 
 FLAGS_SECONDS: Final = 2.5
 """How long `serve --help` may take. It is only for starting the host without write and shell."""
@@ -86,6 +86,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     gone: HostGone | None = None
     """Why it ended by itself after the handshake, None if it did not."""
     abilities: Abilities | None = None
+    unanswered: frozenset[str] = frozenset()
+    """The methods it was asked about and said nothing of."""
     """What it has shown to be able to do, None if it has answered nothing."""
     sessions: SessionCount = SessionCount()
     last_words: str = ""
@@ -142,6 +144,7 @@ async def _heard(host: Host, limit: float) -> Trial:
             handshake=handshake,
             gone=host.gone,
             abilities=abilities,
+            unanswered=host.unanswered,
             sessions=sessions,
         )
     except HostGone as failure:
