@@ -70,8 +70,8 @@ def test_a_recording_plays_its_handshake_and_what_it_lacks_is_skipped(tmp_path: 
 
 def test_a_folder_without_a_recording_fails_with_why(tmp_path: Path) -> None:
     made = checks(document(tmp_path, muse=f"recorded:{tmp_path}"))
-    assert made["handshake"]["status"] == "fail"
-    assert "transcript.ndjson" in made["handshake"]["summary"]
+    assert (made["executable"]["status"], made["handshake"]["status"]) == ("fail", "skipped")
+    assert "transcript.ndjson" in made["executable"]["summary"]
 
 
 def test_without_muse_everything_else_is_told(tmp_path: Path) -> None:
@@ -221,6 +221,7 @@ def test_no_secret_is_told(tmp_path: Path) -> None:
         (["--read", "only-one"], "--read"),
         (["--wait", "0"], "--wait"),
         (["--wait", "1e9"], "--wait"),
+        (["--support", "-o", "-"], "stdout has the report"),
         (["--nonsense"], "--nonsense"),
         (["more"], "more"),
     ],
@@ -244,6 +245,8 @@ def test_the_clients_that_were_asked_for_are_shown(tmp_path: Path) -> None:
     assert clients("--client", "zed", "--client", "acpx") == ["zed", "acpx"]
     assert clients("--client-capabilities", str(file)) == ["mine"]
     assert clients("--client", "zed", "--client-capabilities", str(file)) == ["zed", "mine"]
+    namesake = file.rename(tmp_path / "zed.json")
+    assert clients("--client", "zed", "--client-capabilities", str(namesake)) == ["zed", "zed.json"]
 
 
 def test_a_bundle_is_written_beside_the_report(tmp_path: Path) -> None:

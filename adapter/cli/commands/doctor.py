@@ -66,19 +66,26 @@ def doctor(
         Reads(path),
     ] = None,
     wait: Annotated[
-        float,
-        typer.Option("--wait", metavar="S", help="seconds a host may take to become ready (default: 10)"),
+        float | None,
+        typer.Option(
+            "--wait",
+            metavar="S",
+            help="seconds a host is waited for here; serving waits --startup-timeout "
+            "(default: that if it is given, at most 600, else 10)",
+        ),
         Reads(seconds(LONGEST_WAIT)),
-    ] = 10.0,
+    ] = None,
 ) -> None:
     """Say whether it works here, what a client would be offered, and why something is not."""
     from adapter.cli.doctor.run import Wanted, main
 
     if file is not None and not support:
         raise wrong("-o", "goes with --support only")
+    if file == Path("-"):
+        raise wrong("-o", "must be a file: stdout has the report")
     wanted = Wanted(
         as_json=as_json,
-        wait=wait,
+        wait=_waited(context) if wait is None else wait,
         profiles=_profiles(clients or [], capabilities),
         read=read,
         bundle=support,
@@ -92,14 +99,31 @@ def doctor(
         logs.close()
 
 
+def _waited(context: typer.Context) -> float:
+    """How long a host is waited for if nothing is said about that."""
+    from adapter.cli.doctor.trial import READY_SECONDS
+
+    # It may stand before the command's name or behind it.
+    before = context.parent.params if context.parent is not None else {}
+    given = [taken.get("startup_timeout") for taken in (context.params, before)]
+    return next((min(one, LONGEST_WAIT) for one in given if one is not None), READY_SECONDS)
+
+
 def _profiles(names: list[str], file: Path | None) -> tuple[ClientProfile, ...]:
-    from adapter.cli.doctor.client_profiles import PROFILES, read_profile
+    import msgspec
+
+    from adapter.acp.text import one_line
+    from adapter.cli.doctor.client_profiles import NAME_LENGTH, PROFILES, read_profile
 
     known = {profile.name: profile for profile in PROFILES}
     chosen = tuple(known[name] for name in dict.fromkeys(names))
     if file is None:
         return chosen or PROFILES
     try:
-        return (*chosen, read_profile(file))
+        own = read_profile(file)
     except ValueError as error:
         raise wrong("--client-capabilities", str(error)) from None
+    if any(own.name == one.name for one in chosen):
+        # None of those has a dot in its name.
+        own = msgspec.structs.replace(own, name=one_line(file.name, NAME_LENGTH))
+    return (*chosen, own)
