@@ -29,33 +29,39 @@ COMMANDS: Final[dict[str, str]] = {
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
+_MOST_DIGITS: Final = 18
+"""More than any number here has."""
+
+
+def whole(text: str) -> int | None:
+    """A whole number as it is written here: decimal digits, and nothing else that Python would take; else None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
+def decimal(text: str) -> float | None:
+    """A number that may have a fraction behind a point; None if it is something else."""
+    before, point, behind = text.partition(".")
+    parts = (before, behind) if point else (before,)
+    return None if any(whole(part) is None for part in parts) else float(text)
+
+
 def _seconds(text: str) -> float:
-    value = _number(text)
-    if not 0 < value < float("inf"):
+    value = decimal(text)
+    if not value:
         raise ValueError("must be a positive number of seconds")
     return value
 
 
 def _idle_seconds(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value < float("inf"):
+    value = decimal(text)
+    if value is None:
         raise ValueError("must be a number of seconds, not below 0")
     return value
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
 def _bytes(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1024:
+    value = whole(text)
+    if value is None or value < 1024:
         raise ValueError("must be a whole number of bytes, at least 1024")
     return value
 

@@ -10,7 +10,7 @@ import typer
 
 from adapter.bridge.stored_output.contract import MAX_BYTES
 from adapter.cli.commands import app
-from adapter.cli.options import OPTIONS
+from adapter.cli.options import OPTIONS, decimal, wanted, whole
 from tests.unit.test_cli_options import PROGRAMS, muse_adapter
 
 NEEDED = {"inspect": ["."], "output": ["s", "i"], "record": ["out"]}
@@ -55,6 +55,12 @@ def test_an_empty_value_is_refused_with_what_it_must_be(command: str, option: st
         (["output", "s", "i", "--offset", "-1"], f"'--offset': must be a whole number from 0 to {MAX_BYTES}, not '-1'"),
         (["output", "s", "i", "--length", "1k"], f"'--length': must be a whole number from 1 to {MAX_BYTES}, not '1k'"),
         (["output", "s", "i", "--resume"], "'--resume': there is nothing to go on with"),
+        (["output", "s", "i", "--length", "3.0"], "'--length': must be a whole number from 1 to "),
+            ["output", "s", "i", "--length", "3.0"],
+            f"'--length': must be a whole number from 1 to {MAX_BYTES}, not '3.0'",
+        ),
+        (["inspect", ".", "--frame", "1_0"], "'--frame': must be a whole number, at least 1, not '1_0'"),
+        (["doctor", "--wait", "１０"], "'--wait': must be a positive number of seconds, at most 600, not '１０'"),
         (["record", "..", "--", "true"], "'OUT': must be a folder that can be made, not '..'"),
         (["--show-completion", "tcsh"], "'--show-completion': must be one of bash, zsh, fish, "),
         (["--install-completion="], "'--install-completion': must be one of bash, zsh, fish, "),
@@ -67,3 +73,21 @@ def test_a_wrong_value_is_named_with_what_it_must_be(argv: list[str], said: str)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"muse-adapter: Invalid value for {said}")
     assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["1_0", "１０", "+1", "-1", " 1", "1 ", "0x10", "", "1" * 19, "²", "1\n"])
+def test_a_number_is_decimal_digits_and_nothing_else_that_python_takes(text: str) -> None:
+    assert whole(text) is None
+    assert decimal(text) is None
+    assert wanted(["--startup-timeout", text]) is None
+    assert wanted(["--acp-frame-cap", text]) is None
+
+
+@pytest.mark.parametrize("text", ["1e3", "inf", "nan", ".5", "5.", "1.2.3", "1,5", "1._5"])
+def test_a_fraction_stands_behind_a_point_and_nowhere_else(text: str) -> None:
+    assert decimal(text) is None
+
+
+def test_a_plain_number_is_taken() -> None:
+    assert [whole(text) for text in ("0", "007", "1024")] == [0, 7, 1024]
+    assert [decimal(text) for text in ("0", "3.0", "0.25", "10")] == [0, 3, 0.25, 10]

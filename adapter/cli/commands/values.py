@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
+from adapter.cli.options import decimal, whole
+
 _LONGEST: Final = 60
 """Characters of a wrong value that are repeated."""
 
@@ -93,11 +95,8 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     wanted = f"a whole number, at least {least}" if most is None else f"a whole number from {least} to {most}"
 
     def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least or (most is not None and value > most):
+        value = whole(text)
+        if value is None or value < least or (most is not None and value > most):
             raise ValueError(f"must be {wanted}")
         return value
 
@@ -108,11 +107,8 @@ def seconds(most: float) -> Callable[[str], float]:
     """A time that is waited."""
 
     def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = 0.0
-        if not 0 < value <= most:
+        value = decimal(text)
+        if not value or value > most:
             raise ValueError(f"must be a positive number of seconds, at most {most:g}")
         return value
 
