@@ -21,9 +21,10 @@ from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.host_reads import host_to_read_from, look_through, read_page, stored_workspace
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
-from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, references_of
+from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, references_of, unusable_references
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
+from adapter.cli.output_errors import Failed, failed
 from adapter.cli.output_list import rows, show
 from adapter.cli.output_pieces import Checksum, Pieces, WrongLength
 from adapter.cli.output_screen import Screen
@@ -57,6 +58,9 @@ EXITS: Final = {
 all others."""
 
 
+_SOMETHING_ELSE: Final = "began with bytes of something else; read all of it again, without --resume"
+
+
 class Wanted(msgspec.Struct, frozen=True):
     """What to read: without `item_id` a list; without `ref_id` the item's output, or its patch if it has no other."""
 
@@ -68,14 +72,6 @@ class Wanted(msgspec.Struct, frozen=True):
     offset: int = 0
     length: int | None = None
     resume: bool = False
-
-
-class Failed(Exception):
-    """Why there is nothing to show: a stable word, and a sentence for people."""
-
-    def __init__(self, reason: str, details: str) -> None:
-        super().__init__(f"{reason}: {details}")
-        self.reason = reason
 
 
 def main(wanted: Wanted, choice: HostChoice) -> int:
@@ -90,35 +86,17 @@ def main(wanted: Wanted, choice: HostChoice) -> int:
         # Not a fault of anybody: what reads the pipe has seen enough.
         raise
     except RpcError as error:
-        failed = _failed(error)
+        problem = failed(error, choice.frame_cap)
     except OSError as error:
-        failed = Failed("notWritten", f"{wanted.file or 'stdout'}: {error.strerror or error}")
+        problem = Failed("notWritten", f"{wanted.file or 'stdout'}: {error.strerror or error}")
     except Failed as error:
-        failed = error
-    _note(str(failed))
-    return EXITS.get(failed.reason, EXIT_FAILED)
+        problem = error
+    _note(str(problem))
+    return EXITS.get(problem.reason, EXIT_FAILED)
 
 
 def _note(sentence: str) -> None:
     typer.echo(f"muse-adapter: {sentence}", err=True)
-
-
-def _failed(error: RpcError) -> Failed:
-    """The error of a read, with what else a script or a person can use of it."""
-    data = dict(error.data or {})
-    reason, details = str(data.pop("reason", "internal")), str(data.pop("details", error.message))
-    more = ", ".join(f"{name} {_spelled(value)}" for name, value in data.items() if not _is_said(value, details))
-    return Failed(reason, f"{details} ({more})" if more else details)
-
-
-def _is_said(value: object, details: str) -> bool:
-    """Whether the sentence says it already, or there is nothing to say."""
-    return value is None or (isinstance(value, str) and value in details)
-
-
-def _spelled(value: object) -> str:
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return msgspec.json.encode(whole).decode()
 
 
 async def _run(wanted: Wanted, choice: HostChoice) -> int:
@@ -162,10 +140,14 @@ async def _require_offered(choice: HostChoice) -> None:
         raise Failed("outputNotAdvertised", negotiation.reason)
 
 
+def _inside_character(error: RpcError) -> bool:
+    return error.data is not None and error.data.get("reason") == "offsetInsideCharacter"
+
+
 def _advice(target: Target) -> str:
     """What to do about bytes that are not the right ones."""
     if target.kept:
-        return f"{target.path} began with bytes of something else; read all of it again, without --resume"
+        return f"{target.path} {_SOMETHING_ELSE}"
     return "the bytes that came are not those that the host took the digest of; read them again"
 
 
@@ -190,9 +172,12 @@ class _Reading:
             async with host_to_read_from(self._read_host, self._startup_timeout) as host:
                 await stored_workspace(host, self._wanted.session_id)
                 await look_through(host, scan)
-        found = rows(scan.items())
+        items = scan.items()
+        found, unusable = rows(items), sum(map(unusable_references, items))
         show(found)
-        if not found:
+        if unusable:
+            _note(f"outputs left out, because their ids, lengths or availability cannot be right: {unusable}")
+        elif not found:
             _note("the session has no stored output")
         if not scan.exhausted:
             _note(f"only the newest {scan.events} events of the session were looked through; there may be more")
@@ -231,6 +216,8 @@ class _Reading:
         ref_id = self._wanted.ref_id
         found = [one for one in references_of(scan.item or {}) if ref_id in (None, one.id)]
         if not found:
+            if unusable_references(scan.item or {}):
+                raise Failed("outputNotFound", "what Muse says of the output cannot be right, and it cannot be read")
             raise errors.output_not_found(scan)
         if found[0].availability != AVAILABLE:
             raise errors.output_unavailable(found[0].availability)
@@ -240,7 +227,12 @@ class _Reading:
         """The next piece. All checks are made again; the folder must be the one the session had at the beginning."""
         request = ReadRequest(self._wanted.session_id, item_id, ref_id, pieces.at, pieces.length())
         async with host_to_read_from(self._read_host, self._startup_timeout) as host:
-            page = await read_page(host, request, self._workspace)
+            try:
+                page = await read_page(host, request, self._workspace)
+            except RpcError as error:
+                if target.kept and pieces.at == self._wanted.offset + target.kept and _inside_character(error):
+                    raise Failed("offsetInsideCharacter", f"{target.path} {_SOMETHING_ELSE}") from None
+                raise
         if page["encoding"] == "base64" and target.is_terminal:
             raise Failed("binaryOutput", "the bytes are no text; send them to a file with -o")
         try:

@@ -176,11 +176,16 @@ def _classify_response(value: dict[str, Any]) -> Success | Failure | BadResponse
     return Failure(response_id, RpcError(error["code"], error["message"], data if type(data) is dict else None))
 
 
+def too_long(cap: int) -> str:
+    """What is wrong with an answer that does not fit a line of `cap` bytes."""
+    return f"longer than {cap} bytes"
+
+
 def _classify_oversize(line: Oversize) -> BadResponse | Reject:
     head = scan_head(line.prefix)
     response_id = usable_id(head.get("id"))
     if "method" not in head and ("result" in head or "error" in head):
-        return BadResponse(response_id, f"longer than {line.cap} bytes")
+        return BadResponse(response_id, too_long(line.cap))
     data = {"limitBytes": line.cap}
     message = f"The message is longer than {line.cap} bytes"
     return Reject(response_id, INVALID_REQUEST, message, "frameTooLarge", data)

@@ -104,18 +104,34 @@ def test_a_wrong_digest_of_a_whole_read_speaks_of_no_resume(store: Store, tmp_pa
     assert "read them again" in done.stderr and "resume" not in done.stderr
 
 
-def test_what_the_sentence_says_is_not_said_twice(store: Store, tmp_path: Path) -> None:
-    done, _ = scripted(store, tmp_path / "muse", page={"byteLen": 7})
-
-    said = done.stderr.removeprefix("muse-adapter: inconsistentPage: ").partition(" (")
-    assert said[0].startswith("The host's page cannot be trusted: ")
-    assert said[2] == "retryable false)\n"
-
-
-def test_a_time_that_is_whole_is_written_so(store: Store, tmp_path: Path) -> None:
+def test_a_start_that_takes_too_long_names_what_sets_how_long_it_may_take(store: Store, tmp_path: Path) -> None:
     done, _ = scripted(store, tmp_path / "muse", "--startup-timeout", "1", script=DeafHost)
 
-    assert done.stderr.endswith("within 1 s (retryable true, budgetSeconds 1)\n")
+    assert done.stderr.endswith("Muse was not ready within 1 s; --startup-timeout sets how long it may take\n")
+
+
+def test_an_answer_that_our_own_limit_refuses_names_that(store: Store, tmp_path: Path) -> None:
+    done, _ = scripted(store, tmp_path / "muse", "--msp-frame-cap", "20000", "--log-level", "error")
+
+    assert (done.code, reason(done)) == (1, "inconsistentPage")
+    assert "--msp-frame-cap" in done.stderr
+
+
+def test_references_that_cannot_be_used_are_counted(store: Store, tmp_path: Path) -> None:
+    events = [
+        revised(1, "damaged", outputRef=reference(size=-1), patchRef=reference("")),
+        revised(2, outputRef=reference(), patchRef=reference("patch", availability="")),
+    ]
+    placed = place(tmp_path / "muse", OutputHost, pages=[events])
+
+    done = store.run("output", SESSION, muse=placed.muse)
+    assert done.code == 0
+    assert [line.split("\t")[0] for line in done.stdout.decode().splitlines()] == ["item", ITEM]
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith("cannot be right: 3\n")
+
+    done = store.run("output", SESSION, "damaged", muse=placed.muse)
+    assert (done.code, reason(done)) == (4, "outputNotFound")
+    assert "cannot be right" in done.stderr
 
 
 # -- ends

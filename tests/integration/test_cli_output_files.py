@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.output_command import LONG, SECONDS, TEXT, Done, Store, ended, reason, simulated, start
+from tests.output_command import LONG, MIDDLE, SECONDS, TEXT, Done, Store, ended, reason, simulated, start
 from tests.output_hosts import ITEM, SESSION, OutputHost, methods, stored
 from tests.processes import wait_until
 from tests.scripted_hosts import place
@@ -126,6 +126,17 @@ def test_a_dash_is_stdout(store: Store, tmp_path: Path) -> None:
 
 
 # -- a part
+
+
+def test_a_part_that_ends_inside_a_character_is_of_something_else(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * MIDDLE)
+
+    done = store.read(store.text, "-o", str(file), "--resume")
+
+    assert (done.code, reason(done)) == (1, "offsetInsideCharacter")
+    assert "without --resume" in done.stderr and "--offset" not in done.stderr
+    assert file.read_bytes() == b"x" * MIDDLE
 
 
 def test_a_disk_that_fills_up_leaves_a_part_to_go_on_with(store: Store, tmp_path: Path) -> None:

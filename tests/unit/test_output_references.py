@@ -10,8 +10,8 @@ from adapter.bridge.stored_output.references import (
     OutputRef,
     card_meta,
     find_reference,
-    has_unusable_reference,
     read_reference,
+    unusable_references,
 )
 
 Json = dict[str, Any]
@@ -60,13 +60,13 @@ def test_a_reference_that_cannot_be_right_is_not_announced(changes: Json) -> Non
     item = {"itemId": "item-plum", "outputRef": {**GOOD, **changes}}
     assert read_reference(item["outputRef"]) is None
     assert card_meta("ses-plum", "item-plum", item) == {}
-    assert has_unusable_reference(item)
+    assert unusable_references(item) == 1
 
 
 @pytest.mark.parametrize("value", ["out-plum", 5, ["out-plum"], True, {}])
 def test_what_is_no_reference_at_all_is_not_announced(value: Any) -> None:
     assert read_reference(value) is None
-    assert has_unusable_reference({"outputRef": value})
+    assert unusable_references({"outputRef": value}) == 1
 
 
 @pytest.mark.parametrize("member", ["id", "byteLen", "availability"])
@@ -76,12 +76,12 @@ def test_a_reference_without_a_required_member_is_not_announced(member: str) -> 
 
 @pytest.mark.parametrize("item", [{}, {"outputRef": None}, {"outputRef": GOOD}, {"patchRef": GOOD}])
 def test_no_reference_and_good_ones_are_not_unusable(item: Json) -> None:
-    assert not has_unusable_reference(item)
+    assert unusable_references(item) == 0
 
 
 def test_an_unusable_patch_is_noticed_beside_a_good_output() -> None:
     item = {"outputRef": GOOD, "patchRef": {**GOOD, "byteLen": -1}}
-    assert has_unusable_reference(item)
+    assert unusable_references(item) == 1
     assert list(card_meta("ses-plum", "item-plum", item)) == ["muse/output"]
 
 

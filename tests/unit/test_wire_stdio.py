@@ -95,9 +95,7 @@ except OSError:
         ("<&- >&- 2>&-", "False False True", 3),
     ],
 )
-def test_a_closed_descriptor_is_occupied_and_still_of_no_use(
-    tmp_path: Path, closed: str, told: str, code: int
-) -> None:
+def test_a_closed_descriptor_is_occupied_and_still_of_no_use(tmp_path: Path, closed: str, told: str, code: int) -> None:
     done = run(OCCUPIED, f"{tmp_path}/told {closed}")
 
     assert (tmp_path / "told").read_text() == f"{told} and a child\n"

@@ -69,9 +69,9 @@ def has_reference(item: dict[str, Any]) -> bool:
     return any(read_reference(item.get(member)) is not None for member in _META_KEYS)
 
 
-def has_unusable_reference(item: dict[str, Any]) -> bool:
-    """Whether the item carries a reference that is not announced."""
-    return any(item.get(member) is not None and read_reference(item[member]) is None for member in _META_KEYS)
+def unusable_references(item: dict[str, Any]) -> int:
+    """How many references of the item are not believed, and not announced."""
+    return sum(item.get(member) is not None and read_reference(item[member]) is None for member in _META_KEYS)
 
 
 def card_meta(session_id: str, item_id: str, item: dict[str, Any]) -> dict[str, Any]:

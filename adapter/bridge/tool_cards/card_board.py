@@ -23,7 +23,7 @@ import msgspec
 
 from adapter.acp import updates
 from adapter.acp.tool_content import terminal_content
-from adapter.bridge.stored_output.references import card_meta, has_unusable_reference
+from adapter.bridge.stored_output.references import card_meta, unusable_references
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.bridge.tool_cards.cards import (
     MESSAGE_KINDS,
@@ -93,7 +93,7 @@ class CardBoard:
             return self._send_if(self._compactions.show(item))
         if shown is None and (is_late or not is_card(item)):
             return None
-        if self._style.output_offered and has_unusable_reference(item.raw):
+        if self._style.output_offered and unusable_references(item.raw):
             log_output.warning("what the host says is stored of an item cannot be used, and is not announced")
         if shown is None:
             return self._open(item)
