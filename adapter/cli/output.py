@@ -151,6 +151,13 @@ def _advice(target: Target) -> str:
     return "the bytes that came are not those that the host took the digest of; read them again"
 
 
+def _interrupted(target: Target, *, resumed: bool) -> str:
+    """What a file has of the output, for somebody who has pressed Ctrl-C."""
+    if not target.opened and not resumed:
+        return f"interrupted before anything came; {target.path} was not touched"
+    return f"interrupted; {target.path} has {target.size():,} bytes of it, and --resume goes on behind them"
+
+
 class _Reading:
     """One run. `run` raises what `main` turns into a line: `RpcError`, `Failed`, `OSError`."""
 
@@ -185,6 +192,14 @@ class _Reading:
     async def _fetch(self, item_id: str) -> None:
         target = Target(self._wanted.file)
         screen = Screen(quiet=target.is_terminal)
+        try:
+            await self._fetch_into(target, screen, item_id)
+        except anyio.get_cancelled_exc_class():
+            if target.is_file:
+                screen.told(_interrupted(target, resumed=self._wanted.resume))
+            raise
+
+    async def _fetch_into(self, target: Target, screen: Screen, item_id: str) -> None:
         with screen.starting():
             reference = await self._reference(item_id)
         pieces, checksum = self._planned(reference, target)
