@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from adapter.acp.capabilities import ClientCapabilities
 from adapter.cli.doctor.client_profiles import MOST_BYTES, PROFILES, read_profile
 from tests.integration.test_editors import EDITORS
 
+INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize"}
 CAPABILITIES = {"auth": {"terminal": True}, "_meta": {"muse/output": 1}}
 READ_AS = ClientCapabilities(auth_terminal=True, stored_output=True)
 
@@ -28,14 +30,16 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
         CAPABILITIES,
         {"clientCapabilities": CAPABILITIES},
         {"protocolVersion": 1, "clientCapabilities": CAPABILITIES},
+        {**INITIALIZE, "params": {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}},
         {
-            "jsonrpc": "2.0",
-            "id": 0,
-            "method": "initialize",
-            "params": {"protocolVersion": 1, "clientCapabilities": CAPABILITIES},
+            "dir": "client",
+            "raw": json.dumps({**INITIALIZE, "params": {"clientCapabilities": CAPABILITIES}}),
+            "atMs": 0,
         },
+        {**CAPABILITIES, "ofTomorrow": {}},
+        {"clientCapabilities": CAPABILITIES, "ofTomorrow": {}},
     ],
-    ids=["capabilities", "half", "params", "request"],
+    ids=["capabilities", "half", "params", "request", "recorded", "capabilities and more", "params and more"],
 )
 def test_a_file_may_hold_as_much_of_it_as_there_is(tmp_path: Path, content: Any) -> None:
     profile = read_profile(written(tmp_path, json.dumps(content)))
@@ -61,6 +65,15 @@ def test_the_client_says_its_own_name_to_the_adapter(tmp_path: Path) -> None:
         (b'{"protocolVersion": "1"}', "the adapter would refuse"),
         (b'{"protocolVersion": -1, "clientCapabilities": {}}', "protocolVersion: must be from 0"),
         (b" " * (MOST_BYTES + 1), "is longer than 1048576 bytes"),
+        (b'{"clientCapabilties": {"fs": {}}}', "it has clientCapabilties. It must be a JSON object: the client"),
+        (b'{"protocolVersion": 1, "clientCapabilties": {}}', "it has clientCapabilties and no clientCapabilities"),
+        (b'{"jsonrpc": "2.0", "method": "session/new", "params": {"terminal": true}}', "it is another message"),
+        (b'{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": 1}}', "it is another message"),
+        (b'{"method": "initialize", "params": []}', "it is another message"),
+        (b'{"dir": "client", "raw": "{"}', "is not JSON"),
+        (b'{"dir": "client", "raw": "[]"}', "does not hold a JSON object"),
+        (b'{"dir": "client", "raw": "{\\"method\\": \\"initialized\\"}"}', "it is another message"),
+        (b'{"a\\nb": 1, "c": 2}', "it has a b, c"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -76,6 +89,21 @@ def test_a_file_that_is_none_is_refused_in_a_sentence(tmp_path: Path, content: b
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         read_profile(tmp_path / name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are none")
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_may_never_end_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/zero")
+    if kind == "fifo":
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+    with pytest.raises(ValueError, match=f"{path} cannot be read: it is no regular file"):
+        read_profile(path)
+
+
+def test_nothing_is_said_by_an_empty_object(tmp_path: Path) -> None:
+    assert read_profile(written(tmp_path, "{}")).capabilities() == ClientCapabilities()
 
 
 def test_an_odd_client_counts_as_one_that_says_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,9 @@ got by `--client-capabilities` with what its log shows.
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +23,20 @@ MOST_BYTES: Final = 1024 * 1024
 """Of a file with capabilities; those of all known clients have a few hundred."""
 
 NAME_LENGTH: Final = 24
+MOST_NAMES: Final = 5
+LONGEST_PATH: Final = 4096
+
+FORMS: Final = (
+    "It must be a JSON object: the clientCapabilities of a client, the params of its initialize, that request, "
+    "or the line of a recording that holds it"
+)
+"""What a file may hold."""
+
+_PARAMS: Final = frozenset({"protocolVersion", "clientCapabilities", "clientInfo"})
+_CAPABILITIES: Final = frozenset(
+    {"fs", "terminal", "auth", "elicitation", "session", "plan", "subagents", "nes", "positionEncodings", "_meta"}
+)
+"""Members of either, as far as the protocol knows them (`acp.md §2`); `_meta` may stand in both."""
 
 _FILES: Final[Params] = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
@@ -70,38 +87,70 @@ PROFILES: Final = (
 
 
 def read_profile(path: Path) -> ClientProfile:
-    """The client that a file describes: JSON, either its `clientCapabilities`, the params of its `initialize`, or that
-    request as a log shows it.
+    """The client that a file describes, in one of the `FORMS`.
 
     Raises:
         ValueError: there is no such file or it holds something else, in a sentence.
     """
-    members = _object_in(path)
-    if members.get("method") == "initialize" and isinstance(members.get("params"), dict):
-        members = members["params"]
-    if not {"protocolVersion", "clientCapabilities"} & members.keys():
-        members = {"clientCapabilities": members}
-    profile = ClientProfile(one_line(path.stem, NAME_LENGTH) or "file", {"protocolVersion": 1, **members})
+    where = one_line(str(path), LONGEST_PATH)
+    said = _params_of(_object_of(_contents(path, where), where), where)
+    profile = ClientProfile(one_line(path.stem, NAME_LENGTH) or "file", {"protocolVersion": 1, **said})
     try:
         profile.capabilities()
     except RpcError as error:
         details = (error.data or {}).get("details", error.message)
-        raise ValueError(f"the adapter would refuse the initialize in {path}: {details}") from None
+        raise ValueError(f"the adapter would refuse the initialize in {where}: {details}") from None
     return profile
 
 
-def _object_in(path: Path) -> dict[str, Any]:
+def _params_of(members: dict[str, Any], where: str) -> Params:
+    """The params of the `initialize` in it."""
+    if isinstance(members.get("raw"), str) and "dir" in members:
+        members = _object_of(members["raw"].encode("utf-8", "replace"), where)
+    if "method" in members or "jsonrpc" in members:
+        said = members.get("params")
+        if members.get("method") != "initialize" or not isinstance(said, dict):
+            raise _other(where, "it is another message")
+        members = said
+    elif not _PARAMS & members.keys():
+        if members and not _CAPABILITIES & members.keys():
+            raise _other(where, f"it has {_names(members)}")
+        return {"clientCapabilities": members}
+    strange = members.keys() - _PARAMS - {"_meta"}
+    if strange and "clientCapabilities" not in members:
+        raise _other(where, f"it has {_names(strange)} and no clientCapabilities")
+    return members
+
+
+def _other(where: str, why: str) -> ValueError:
+    return ValueError(f"{where} does not say what a client can do: {why}. {FORMS}")
+
+
+def _names(names: Iterable[str]) -> str:
+    first = sorted(names)[:MOST_NAMES]
+    return one_line(", ".join(first), NAME_LENGTH * MOST_NAMES)
+
+
+def _contents(path: Path, where: str) -> bytes:
+    """The bytes of a regular file; whatever else could keep its reader waiting."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with path.open("rb") as file:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError(f"{where} cannot be read: it is no regular file")
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise ValueError(f"{where} cannot be read: {error.strerror or error}") from None
     if len(data) > MOST_BYTES:
-        raise ValueError(f"{path} is longer than {MOST_BYTES} bytes, which no client's capabilities are")
+        raise ValueError(f"{where} is longer than {MOST_BYTES} bytes, which no client's capabilities are")
+    return data
+
+
+def _object_of(data: bytes, where: str) -> dict[str, Any]:
     try:
         members = msgspec.json.decode(data)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}") from None
+        raise ValueError(f"{where} is not JSON: {error}. {FORMS}") from None
     if not isinstance(members, dict):
-        raise ValueError(f"{path} does not hold a JSON object")
+        raise ValueError(f"{where} does not hold a JSON object. {FORMS}")
     return members
