@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -292,6 +294,17 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         done = ended(start("--muse", "simulated", "doctor", environ=environ(tmp_path), stdout=full))
     assert done.code == 1
     assert done.stderr.startswith("muse-adapter: the report cannot be written: ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="it takes a shell")
+@pytest.mark.parametrize(("closing", "said"), [(">&-", True), (">&- 2>&-", False), (">&- <&-", True)])
+def test_a_report_that_nobody_can_get_is_no_success(tmp_path: Path, closing: str, said: bool) -> None:
+    program = f'"$0" -m adapter.cli.entry --muse simulated doctor {closing}'
+    done = subprocess.run(
+        ["sh", "-c", program, sys.executable], env=environ(tmp_path), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("muse-adapter: the report cannot be written: stdout is closed\n" if said else "")
 
 
 def test_warnings_of_the_adapter_do_not_reach_stdout(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import platform
@@ -29,6 +30,7 @@ from adapter.cli.doctor.survey import survey
 from adapter.cli.doctor.trial import READY_SECONDS
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
 from adapter.wire.background import Background
+from adapter.wire.stdio import STDOUT, is_usable
 
 log = logging.getLogger("adapter.doctor")
 
@@ -61,6 +63,9 @@ class _Told(msgspec.Struct, frozen=True):
 
 def main(wanted: Wanted, choice: HostChoice) -> int:
     """Do it; the exit code tells whether a check failed."""
+    if sys.stdout is None or not is_usable(STDOUT):
+        # Before anything is started, and before something opens what would get its number.
+        return _not_written("the report", OSError(errno.EBADF, "stdout is closed"))
     told = anyio.run(_run, wanted, choice)
     if told is None:
         return EXIT_INTERRUPTED
