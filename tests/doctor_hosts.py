@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from typing import Any
@@ -96,6 +97,17 @@ class RefusesHandshake(ScriptedHost):
 
     def on_initialize(self, request: Json) -> None:
         self.refuse(request, "authRequired", "not logged in", code=-32011)
+
+
+class LeavesADaemon(Patient):
+    """Starts a program as soon as it runs that leaves its session, as servers do that go into the background."""
+
+    def serve(self) -> None:
+        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-c", "import time; time.sleep(60)"]
+        daemon = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+        (self.directory / "daemon.pids").write_text(f"{daemon.pid}\n")
+        super().serve()
 
 
 class Stays(ScriptedHost):

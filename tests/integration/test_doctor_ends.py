@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from host_probe import HostVersion, VersionCache, identify
 from tests.adapter_process import running_adapter
 from tests.doctor_command import begin, checks, doctor, document
 from tests.doctor_hosts import (
@@ -15,6 +16,7 @@ from tests.doctor_hosts import (
     EndsAfterHandshake,
     EndsAtOnce,
     FallsSilent,
+    LeavesADaemon,
     Patient,
     RefusesHandshake,
     Stays,
@@ -135,6 +137,35 @@ def test_a_binary_that_never_says_its_version_keeps_nothing_else_from_being_told
     end_of(placed)
 
 
+@pytest.mark.parametrize(
+    ("remembered", "running", "said", "offered", "sentence"),
+    [
+        (None, "1.2.1", "no version", False, "because `--version` does not tell the version of this host;"),
+        ("1.2.1", "1.2.1", "no version", True, "Stored output is offered to clients that ask for muse/output."),
+        ("1.2.1", "1.3.0", "Muse Code 1.3.0", True, "but every read is refused"),
+        ("1.3.0", "1.2.1", "Muse Code 1.2.1", False, "because 1.3.0 is what is remembered of this Muse;"),
+        (None, "1.2.1", "Muse Code 1.2.1", True, "Stored output is offered to clients that ask for muse/output."),
+    ],
+)
+def test_the_last_sentence_says_of_stored_output_what_clients_are_offered(
+    tmp_path: Path, remembered: str | None, running: str, said: str, offered: bool, sentence: str
+) -> None:
+    placed = place(tmp_path / "host", Patient, version=running, said=said)
+    if remembered is not None:
+        identity = identify([placed.muse], {})
+        assert identity is not None
+        VersionCache(tmp_path / ".cache" / "muse-adapter").put(identity, HostVersion(remembered))
+    found = document(tmp_path, "--client", "muse/output", muse=placed.muse)
+
+    assert ("muse/output" in found["negotiation"][0]["offered"]) is offered
+    assert (checks(found)["surfaces"]["details"]["storedOutput"] == "verified") is offered
+    text = " ".join(doctor(tmp_path, muse=placed.muse).stdout.decode().split())
+    assert sentence in text
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        answer = adapter.initialize(clientCapabilities={"_meta": {"muse/output": 1}})
+        assert ("muse/output" in answer.get("_meta", {})) is offered, "as the adapter answers"
+
+
 @pytest.mark.parametrize(("code", "words"), [(3, "configuration"), (5, "session protocol"), (139, "crashed")])
 def test_a_host_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path, code: int, words: str) -> None:
     placed = place(tmp_path / "host", EndsAtOnce, code=code)
@@ -211,3 +242,29 @@ def test_a_host_whose_adapter_was_killed_is_left_over_and_one_that_is_served_is_
             os.kill(host, signal.SIGKILL)
     assert_gone([host])
     assert host not in leftovers(tmp_path)
+
+
+def test_what_a_killed_doctor_left_hanging_is_found(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, hangs_on_version=True)
+    process = begin(tmp_path, muse=placed.muse)
+    wait_until(lambda: bool(placed.pids("version.pids")))
+    process.kill()
+    ended(process)
+    (asked,) = placed.pids("version.pids")
+    try:
+        assert asked in leftovers(tmp_path)
+    finally:
+        os.kill(asked, signal.SIGKILL)
+
+
+def test_what_a_host_put_into_the_background_is_no_host(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", LeavesADaemon)
+    document(tmp_path, muse=placed.muse)
+    (daemon,) = placed.pids("daemon.pids")
+    try:
+        check = checks(document(tmp_path))["leftovers"]
+        assert daemon in check["details"]["strays"]
+        assert all(daemon not in host["pids"] for host in check["details"]["hosts"])
+        assert f"kill {daemon}" not in (check["fix"] or "")
+    finally:
+        os.kill(daemon, signal.SIGKILL)
