@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from tests.adapter_process import running_adapter
-from tests.output_command import LONG, MIDDLE, TEXT, Done, Store, on_terminal, reason, simulated
+from tests.output_command import LONG, MIDDLE, TEXT, Done, Store, ended, on_terminal, reason, simulated, start
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals, signals and stand-ins that are scripts")
 
@@ -52,6 +52,17 @@ def test_a_terminal_shows_a_table_with_whole_ids(store: Store) -> None:
     assert all(row[0] in shown and row[2] in shown for row in store.table)
     assert f"{LONG:,}" in shown
     assert "\t" not in shown
+
+
+def test_a_list_that_nobody_reads_ends_it_quietly(store: Store) -> None:
+    read, written = os.pipe()
+    os.close(read)
+    try:
+        process = start("--muse", "simulated", "output", store.session_id, environ=store.environ(), stdout=written)
+    finally:
+        os.close(written)
+
+    assert ended(process) == Done(141, b"", "")
 
 
 def test_a_session_without_outputs_has_an_empty_list_and_a_note(store: Store) -> None:
