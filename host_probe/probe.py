@@ -61,7 +61,9 @@ async def probe_version(
 
 
 async def _ask(argv: list[str], environ: Mapping[str, str], timeout: float) -> Probe:
-    shown = " ".join(argv)
+    import shlex  # here, because a warm start never needs it
+
+    shown = shlex.join(argv)
     try:
         output = await run_briefly(argv, environ, timeout)
     except (OSError, ValueError) as error:  # ValueError: a null character in an argument

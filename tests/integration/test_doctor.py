@@ -304,7 +304,7 @@ def test_a_report_that_nobody_can_get_is_no_success(tmp_path: Path, closing: str
         ["sh", "-c", program, sys.executable], env=environ(tmp_path), capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == ("muse-adapter: the report cannot be written: stdout is closed\n" if said else "")
+    assert ("closed" in done.stderr and done.stderr.count("\n") == 1) if said else done.stderr == ""
 
 
 def test_warnings_of_the_adapter_do_not_reach_stdout(tmp_path: Path) -> None:

@@ -99,6 +99,12 @@ def test_a_read_that_stops_is_no_failure_of_everything_else() -> None:
     assert said == "Everything works. The read stops at read.7 (stored). Look at the id."
 
 
+def test_a_read_that_was_not_walked_to_its_end_is_told() -> None:
+    reads = (check("read.10", name="offset"), check("read.11", "skipped", name="served"))
+    said = conclusion(report(check("executable"), *reads))
+    assert said == "Everything works. The read was not walked to its end: look at read.11 (served)."
+
+
 # -- the document
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from adapter.cli.doctor.report import Check, Report
+
+
+_ALL: Final = "Everything works."
 
 
 def conclusion(report: Report) -> str:
@@ -16,10 +20,17 @@ def conclusion(report: Report) -> str:
     # What follows from the version alone is told in the sentence about stored output.
     warned = [check for check in report.checks if check.status == "warn" and check.id != "surfaces"]
     unsettled = [check for check in report.checks if "unanswered" in check.details]
+    reads = [*map(_stop, failed)] or _unfinished(report)
     if unsettled:
-        return " ".join((_unsettled(unsettled), *map(_stop, failed)))
+        return " ".join((_unsettled(unsettled), *reads))
     works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
-    return " ".join(filter(None, (works, _stored_output(report), *map(_stop, failed), _login(report))))
+    return " ".join(filter(None, (works, _stored_output(report), *reads, _login(report))))
+
+
+def _unread(skipped: Sequence[Check]) -> str:
+    """Where it could not be told how a read goes on."""
+    first = skipped[0]
+    return f"But the read was not followed to its end: it goes no further than {first.id} ({first.details['name']})."
 
 
 def _unsettled(checks: Sequence[Check]) -> str:
@@ -37,6 +48,14 @@ def is_read(check: Check) -> bool:
 def _stop(failed: Check) -> str:
     """Where a read stopped."""
     return f"The read stops at {failed.id} ({failed.details['name']}). {failed.fix or ''}".rstrip()
+
+
+def _unfinished(report: Report) -> list[str]:
+    """Where a read was given up though nothing is wrong: not everything can be told."""
+    skipped = next((check for check in report.checks if is_read(check) and check.status == "skipped"), None)
+    if skipped is None:
+        return []
+    return [f"The read was not walked to its end: look at {skipped.id} ({skipped.details['name']})."]
 
 
 def _stored_output(report: Report) -> str:
