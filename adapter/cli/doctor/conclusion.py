@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from adapter.cli.doctor.report import Check, Report
-
-
-_ALL: Final = "Everything works."
 
 
 def conclusion(report: Report) -> str:
@@ -25,12 +21,6 @@ def conclusion(report: Report) -> str:
         return " ".join((_unsettled(unsettled), *reads))
     works = f"It works, but look at {_names(warned)}." if warned else "Everything works."
     return " ".join(filter(None, (works, _stored_output(report), *reads, _login(report))))
-
-
-def _unread(skipped: Sequence[Check]) -> str:
-    """Where it could not be told how a read goes on."""
-    first = skipped[0]
-    return f"But the read was not followed to its end: it goes no further than {first.id} ({first.details['name']})."
 
 
 def _unsettled(checks: Sequence[Check]) -> str:
