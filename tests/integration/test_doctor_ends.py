@@ -268,3 +268,10 @@ def test_what_a_host_put_into_the_background_is_no_host(tmp_path: Path) -> None:
         assert f"kill {daemon}" not in (check["fix"] or "")
     finally:
         os.kill(daemon, signal.SIGKILL)
+
+
+def test_an_answer_that_is_longer_than_allowed_is_told_as_that(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Patient, stored=150)
+    store = checks(document(tmp_path, "--msp-frame-cap", "1024", muse=placed.muse))["sessionStore"]
+    assert (store["status"], store["details"]["refusal"]) == ("warn", "tooLong")
+    assert "longer than 1024 bytes" in store["summary"] and "--msp-frame-cap" in store["fix"]

@@ -15,6 +15,7 @@ from adapter.cli.doctor.trial import (
     LONGEST_WAIT,
     NO_ANSWER,
     PAGE_ROWS,
+    TOO_LONG,
     Refusal,
     SessionCount,
     Trial,
@@ -231,7 +232,9 @@ def _judge_refusal(finding: Finding, refusal: Refusal, environ: Mapping[str, str
     else:
         finding.warn(
             f"The host did not list its sessions: {_sentence(scrub(refusal.sentence, environ))}",
-            "Earlier sessions cannot be found from an editor then; see whether `muse` in a terminal has them.",
+            "Raise --msp-frame-cap, or leave it out."
+            if refusal.kind == TOO_LONG
+            else "Earlier sessions cannot be found from an editor then; see whether `muse` in a terminal has them.",
         )
 
 

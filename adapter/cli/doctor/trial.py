@@ -15,7 +15,7 @@ from adapter.acp.text import one_line
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS
 from adapter.hosts.select import stand_in_flags
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone, MalformedResult, MspError
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake
 from adapter.msp.host import Host
 from adapter.msp.process import HostCommand
@@ -45,10 +45,14 @@ END_SECONDS: Final = 2.0
 NO_ANSWER: Final = "noAnswer"
 """The kind of a refusal that is none: nothing came."""
 
+MALFORMED: Final = "malformed"
+TOO_LONG: Final = "tooLong"
+"""The kinds of answers that cannot be used."""
+
 KIND_LENGTH: Final = 64
 
 OFF_SCRIPT: Final = "offScript"
-_OFF_SCRIPT_WORDS: Final = "Off script"
+OFF_SCRIPT_WORDS: Final = "Off script"
 """By which a recording refuses what was not recorded."""
 
 
@@ -101,7 +105,7 @@ async def try_host(choice: HostChoice, muse: Sequence[str], background: Backgrou
     flags = tuple(flag for flag in READ_ONLY_FLAGS if flag in known)
     command = HostCommand([*muse, "serve", *flags], choice.environ)
     trial = await _run(choice, command, background, wait, SESSION_CAPABILITIES)
-    if trial.failure is not None and _OFF_SCRIPT_WORDS in str(trial.failure):
+    if trial.failure is not None and OFF_SCRIPT_WORDS in str(trial.failure):
         # A recording of a host that only read was made without asking for capabilities.
         trial = await _run(choice, command, background, wait, {})
     return msgspec.structs.replace(trial, command=shlex.join(command.argv), flags=flags)
@@ -191,7 +195,7 @@ async def count_sessions(host: Host) -> SessionCount:
                 break
             rows, following = page.get("sessions"), page.get("nextCursor")
             if not isinstance(rows, list):
-                refusal = Refusal("malformed", "its answer holds no list of sessions")
+                refusal = Refusal(MALFORMED, "its answer holds no list of sessions")
                 break
             count, pages = count + len(rows), pages + 1
             complete = not isinstance(following, str) or following == params.get("cursor")
@@ -206,4 +210,8 @@ def _refusal(error: MspError | HostGone) -> Refusal:
         # What it is called by the host goes into the report as well.
         kind = one_line(error.kind, KIND_LENGTH)
         return Refusal(kind, f"{error.message} ({kind})", error.data.get("reason") == OFF_SCRIPT)
+    if isinstance(error, MalformedResult):
+        # Its words are those of the envelope for a line above the cap.
+        kind = TOO_LONG if error.details.startswith("longer than") else MALFORMED
+        return Refusal(kind, f"its answer cannot be used: {error.details}")
     return Refusal("gone", str(error))
