@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from anyio.abc import TaskStatus
 
 from adapter.cli.demo_client import STEP_SECONDS, Unexpected
 from adapter.cli.demo_conversation import Conversation
 from adapter.cli.demo_screen import Screen
-from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS, raise_when_interrupted
+from adapter.cli.interrupts import cancel_on_signal
+from adapter.cli.stdout import Unwritable, require_stdout
+from adapter.cli.stop_signals import EXIT_INTERRUPTED, raise_when_interrupted
 from adapter.msp.process import HostCommand, HostProcess
 
 ADAPTER: Final = (sys.executable, "-P", "-m", "adapter.cli.entry", "--muse", "simulated:1.2.1")
@@ -49,8 +50,9 @@ def main(step_seconds: float = STEP_SECONDS) -> int:
     """Play the demo; the exit code tells whether all was as it should be.
 
     Raises:
-        BrokenPipeError: nobody reads stdout any more.
+        Unwritable: stdout cannot be written to.
     """
+    require_stdout()
     screen = Screen()
     raise_when_interrupted()
     with tempfile.TemporaryDirectory(prefix="muse-adapter-demo-", ignore_cleanup_errors=True) as scratch:
@@ -63,22 +65,24 @@ async def _demo(screen: Screen, scratch: Path, step_seconds: float) -> int:
     screen.line("    editor  --ACP--  muse-adapter  --MSP--  muse serve", style="bold")
     screen.line()
     began = time.monotonic()
-    failed: Failed | BrokenPipeError | None = None
+    failed: Failed | Unwritable | None = None
     async with anyio.create_task_group() as tasks:
         with anyio.move_on_after(DEMO_SECONDS) as conversation:
-            await tasks.start(_stop_on_signal, conversation)
+            await tasks.start(cancel_on_signal, conversation)
             try:
                 await _both_halves(screen, scratch, step_seconds)
-            except (Failed, BrokenPipeError) as failure:
+            except (Failed, Unwritable) as failure:
                 failed = failure
         tasks.cancel_scope.cancel()
-    if isinstance(failed, BrokenPipeError):
+    if isinstance(failed, Unwritable):
         raise failed
+    if conversation.cancelled_caught and time.monotonic() - began < DEMO_SECONDS:
+        screen.end_text()
+        return EXIT_INTERRUPTED
     screen.line()
     if conversation.cancelled_caught:
-        interrupted = time.monotonic() - began < DEMO_SECONDS
-        screen.line("interrupted" if interrupted else f"Expected the demo to end within {DEMO_SECONDS:g} s.")
-        return EXIT_INTERRUPTED if interrupted else EXIT_UNEXPECTED
+        screen.line(f"Expected the demo to end within {DEMO_SECONDS:g} s.")
+        return EXIT_UNEXPECTED
     if failed is not None:
         return _tell(screen, failed)
     screen.line(f"All of it was as it should be ({time.monotonic() - began:.1f} s).", style="bold green")
@@ -110,11 +114,11 @@ async def _with_adapter(environ: Mapping[str, str], play: Callable[[HostProcess]
 
     Raises:
         Failed: a step was not as it should be, or the adapter did not end as it should.
-        BrokenPipeError: nobody reads stdout any more.
+        Unwritable: stdout cannot be written to.
     """
     process = await HostProcess.spawn(HostCommand(ADAPTER, environ))
     problem: str | None = None
-    unread: BrokenPipeError | None = None
+    untold: Unwritable | None = None
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(process.drain_stderr)
@@ -122,16 +126,16 @@ async def _with_adapter(environ: Mapping[str, str], play: Callable[[HostProcess]
                 await play(process)
             except Unexpected as unexpected:
                 problem = str(unexpected)
-            except BrokenPipeError as error:
-                unread = error
+            except Unwritable as error:
+                untold = error
             finally:
                 with anyio.CancelScope(shield=True):
                     await process.end(EXIT_SECONDS)
                 tasks.cancel_scope.cancel()
     finally:
         process.close_pipes()
-    if unread is not None:
-        raise unread
+    if untold is not None:
+        raise untold
     if problem is None and process.exit_code != 0:
         problem = f"Expected the adapter to end with exit code 0, but came: {process.exit_code}"
     if problem is not None:
@@ -145,11 +149,3 @@ def _tell(screen: Screen, failed: Failed) -> int:
         screen.line("The adapter's log:")
         screen.line(failed.log, style="dim")
     return EXIT_UNEXPECTED
-
-
-async def _stop_on_signal(conversation: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
-    """Ctrl-C and its like end the conversation, not the tidying up."""
-    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
-        task_status.started()
-        async for _ in signals:
-            conversation.cancel()

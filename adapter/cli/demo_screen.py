@@ -6,9 +6,8 @@ import io
 import sys
 from typing import Final
 
+from rich.console import Console
 from rich.text import Text
-
-from adapter.cli.terminal import Terminal
 
 _WIDTH: Final = 30
 """Columns of the left half of a line; the longest method's name and an arrow."""
@@ -20,7 +19,7 @@ class Screen:
     def __init__(self) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        self._console = Terminal(highlight=False, soft_wrap=True)
+        self._console = Console(highlight=False, soft_wrap=True)
         self._in_text = False
 
     def line(self, left: str = "", right: str = "", style: str = "") -> None:

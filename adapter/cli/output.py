@@ -13,7 +13,6 @@ from typing import Final
 import anyio
 import msgspec
 import typer
-from anyio.abc import TaskStatus
 
 from adapter import __version__
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse, version_cache
@@ -24,12 +23,14 @@ from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, references_of, unusable_references
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import HandleScan, HistoryScan
+from adapter.cli.interrupts import cancel_on_signal
 from adapter.cli.output_errors import Failed, failed
 from adapter.cli.output_list import rows, show
 from adapter.cli.output_pieces import Checksum, Pieces, WrongLength
 from adapter.cli.output_screen import Screen
 from adapter.cli.output_target import Target
-from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
+from adapter.cli.stdout import Unwritable, let_go_of_stdout, require_stdout
+from adapter.cli.stop_signals import EXIT_INTERRUPTED
 from adapter.msp.host import HostStartError
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
@@ -78,13 +79,19 @@ def main(wanted: Wanted, choice: HostChoice) -> int:
     """Do it; the exit code tells how it went, a line on stderr why it did not.
 
     Raises:
-        BrokenPipeError: nobody reads stdout any more.
+        Unwritable: nobody reads stdout any more.
     """
     try:
+        if wanted.file is None:
+            require_stdout()
         return anyio.run(_run, wanted, choice)
-    except BrokenPipeError:
-        # Not a fault of anybody: what reads the pipe has seen enough.
-        raise
+    except BrokenPipeError as error:
+        raise Unwritable(error) from None
+    except Unwritable as error:
+        if error.nobody_reads:
+            raise
+        let_go_of_stdout()
+        problem = Failed("notWritten", f"stdout: {error.why}")
     except RpcError as error:
         problem = failed(error, choice.frame_cap)
     except OSError as error:
@@ -104,25 +111,17 @@ async def _run(wanted: Wanted, choice: HostChoice) -> int:
     async with anyio.create_task_group() as tasks:
         read_host = ReadHost(choice, __version__, Background(tasks, log), choice.read_host_idle)
         with anyio.CancelScope() as work:
-            await tasks.start(_stop_on_signal, work)
+            await tasks.start(cancel_on_signal, work)
             try:
                 await _require_offered(choice)
                 await _Reading(wanted, read_host, choice.startup_timeout).run()
-            except (RpcError, Failed, OSError) as error:
+            except (RpcError, Failed, OSError, Unwritable) as error:
                 problem = error
         await read_host.close()
         tasks.cancel_scope.cancel()
     if problem is not None:
         raise problem
     return EXIT_INTERRUPTED if work.cancelled_caught else EXIT_OK
-
-
-async def _stop_on_signal(work: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
-    """Ctrl-C and its like end the reading, not the tidying up."""
-    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
-        task_status.started()
-        async for _ in signals:
-            work.cancel()
 
 
 async def _require_offered(choice: HostChoice) -> None:
@@ -159,7 +158,7 @@ def _interrupted(target: Target, *, resumed: bool) -> str:
 
 
 class _Reading:
-    """One run. `run` raises what `main` turns into a line: `RpcError`, `Failed`, `OSError`."""
+    """One run. `run` raises what `main` turns into a line: `RpcError`, `Failed`, `OSError`, `Unwritable`."""
 
     def __init__(self, wanted: Wanted, read_host: ReadHost, startup_timeout: float) -> None:
         self._wanted = wanted

@@ -91,8 +91,8 @@ def start(*argv: str, home: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def end(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
-    process.send_signal(signal.SIGINT)
+def end(process: subprocess.Popen[bytes], signum: signal.Signals = signal.SIGINT) -> tuple[int, bytes, bytes]:
+    process.send_signal(signum)
     stdout, stderr = process.communicate(timeout=SECONDS)
     return process.returncode, stdout, stderr
 
@@ -106,15 +106,16 @@ def test_while_the_host_of_a_read_starts(tmp_path: Path) -> None:
     assert_gone(placed.pids("serve.pids"))
 
 
-def test_while_a_muse_is_asked_for_its_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_while_a_muse_is_asked_for_its_version(tmp_path: Path, signum: signal.Signals) -> None:
     muse = tmp_path / "muse"
-    muse.write_text("#!/bin/sh\nsleep 60\n")
+    muse.write_text("#!/bin/sh\nsleep 60\ntrue\n")
     muse.chmod(0o700)
     process = start("--version", "--muse", str(muse), home=tmp_path)
-    wait_until(lambda: len(descendants(process.pid)) > 0)
+    wait_until(lambda: len(descendants(process.pid)) > 1)
     asked = [entry.pid for entry in descendants(process.pid)]
 
-    code, _, stderr = end(process)
+    code, _, stderr = end(process, signum)
 
     assert (code, stderr) == (EXIT_INTERRUPTED, b"")
     assert_gone(asked)

@@ -32,12 +32,16 @@ from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
 from adapter.cli.entry import COMPLETION
 from adapter.cli.options import COMMANDS, GlobalOptions
+from adapter.cli.stdout import Unwritable, claim_stdout, let_go_of_stdout
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, end_unasked
 
 PROGRAM: Final = "muse-adapter"
 
 UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """Everything that can be wrong with a command line. Typer exports only this kind of it by name."""
+
+EXIT_UNTOLD: Final = 1
+"""stdout is closed, or cannot be written to."""
 
 _NEAR: Final = 0.7
 """How much of two options must be the same, from 0 to 1, for one to be a slip of the other."""
@@ -55,19 +59,19 @@ app = typer.Typer(
 def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoReturn:  # noqa: B008 (it is immutable)
     """Run one command line and exit with its code; `options` hold where it says nothing else."""
     asked = os.environ.get(COMPLETION, "")
+    claim_stdout()
     try:
         completion.prepare(argv, os.environ, completing=bool(asked))
         with completion.in_words_of_the_shell(asked, os.environ):
             code = _application().main(list(argv), PROGRAM, standalone_mode=False, obj=options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     except UsageError as error:
         code = _refuse(error, argv)
-    except SystemExit as error:
-        # What is said before a command has begun, as its help: typer ends by itself if nobody reads that.
-        if not isinstance(error.__context__, BrokenPipeError):
-            raise
-        code = EXIT_BROKEN_PIPE
+    except Unwritable as error:
+        let_go_of_stdout()
+        code = _untold(error)
     finally:
         end_unasked()
     sys.exit(code)
@@ -78,6 +82,15 @@ def _application() -> Any:
     for option in root.params:
         option.help = completion.HELP.get(option.name, option.help)
     return root
+
+
+def _untold(error: Unwritable) -> int:
+    """Quiet if what reads the pipe has seen enough."""
+    if error.nobody_reads:
+        return EXIT_BROKEN_PIPE
+    with contextlib.suppress(BrokenPipeError):
+        typer.echo(f"{PROGRAM}: {error}", err=True)
+    return EXIT_UNTOLD
 
 
 def _refuse(error: Any, argv: Sequence[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Collection, Iterator
 from inspect import Parameter
 from typing import Annotated, Any, Final, get_args
@@ -64,8 +63,7 @@ def quietly(command: Command) -> Command:
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None
         except BrokenPipeError:
-            # What Python still holds for stdout has no reader either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            # That of stderr; `run` knows what to do about stdout.
             raise typer.Exit(EXIT_BROKEN_PIPE) from None
 
     return ending_quietly

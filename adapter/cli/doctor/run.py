@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import platform
@@ -28,9 +27,10 @@ from adapter.cli.doctor.screen import shown
 from adapter.cli.doctor.support import Bundle, announcement, write
 from adapter.cli.doctor.survey import survey
 from adapter.cli.doctor.trial import READY_SECONDS
-from adapter.cli.stop_signals import EXIT_INTERRUPTED, INTERRUPTS
+from adapter.cli.interrupts import cancel_on_signal
+from adapter.cli.stdout import require_stdout
+from adapter.cli.stop_signals import EXIT_INTERRUPTED
 from adapter.wire.background import Background
-from adapter.wire.stdio import STDOUT, is_usable
 
 log = logging.getLogger("adapter.doctor")
 
@@ -62,32 +62,27 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 def main(wanted: Wanted, choice: HostChoice) -> int:
-    """Do it; the exit code tells whether a check failed."""
-    if sys.stdout is None or not is_usable(STDOUT):
-        # Before anything is started, and before something opens what would get its number.
-        return _not_written("the report", OSError(errno.EBADF, "stdout is closed"))
+    """Do it; the exit code tells whether a check failed.
+
+    Raises:
+        Unwritable: stdout cannot be written to.
+    """
+    require_stdout()
     told = anyio.run(_run, wanted, choice)
     if told is None:
         return EXIT_INTERRUPTED
     report = told.report
-    try:
-        typer.echo(report.document() if wanted.as_json else shown(report), nl=False)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        return _not_written("the report", error)
+    typer.echo(report.document() if wanted.as_json else shown(report), nl=False)
     if wanted.bundle:
         try:
             file = write(Bundle(report, told.facts, choice, wanted.options, os.environ), wanted.file)
         except OSError as error:
-            return _not_written(str(wanted.file or "the bundle"), error)
+            typer.echo(
+                f"muse-adapter: {wanted.file or 'the bundle'} cannot be written: {error.strerror or error}", err=True
+            )
+            return EXIT_FAILED
         typer.echo(announcement(file), err=True)
     return EXIT_OK if report.ok else EXIT_FAILED
-
-
-def _not_written(what: str, error: OSError) -> int:
-    typer.echo(f"muse-adapter: {what} cannot be written: {error.strerror or error}", err=True)
-    return EXIT_FAILED
 
 
 async def _run(wanted: Wanted, choice: HostChoice) -> _Told | None:
@@ -97,7 +92,7 @@ async def _run(wanted: Wanted, choice: HostChoice) -> _Told | None:
     waiting = console.status("Looking at Muse and what it runs in…") if console.is_terminal else nullcontext()
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as work, waiting:
-            tasks.start_soon(_stop_on_signal, work)
+            await tasks.start(cancel_on_signal, work)
             told = await _told(wanted, choice, Background(tasks, log))
         tasks.cancel_scope.cancel()
     return told
@@ -113,12 +108,3 @@ async def _told(wanted: Wanted, choice: HostChoice, background: Background) -> _
         negotiation=offers(choice, found.facts, wanted.profiles),
     )
     return _Told(report, found.facts)
-
-
-async def _stop_on_signal(work: anyio.CancelScope) -> None:
-    """Ctrl-C and its like end the looking, not the tidying up."""
-    if sys.platform == "win32":
-        return
-    with anyio.open_signal_receiver(*INTERRUPTS) as signals:
-        async for _ in signals:
-            work.cancel()

@@ -14,6 +14,7 @@ from adapter.cli.inspect.ladder import Entry, Ladder, ladder_of
 from adapter.cli.inspect.page import NoPage, write_page
 from adapter.cli.inspect.recording import NoRecording, Recording, read_recording
 from adapter.cli.inspect.terminal import Screen
+from adapter.cli.stdout import require_stdout
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
@@ -42,7 +43,13 @@ class NotThere(ValueError):
 
 
 def main(wanted: Wanted) -> int:
-    """Do it; the exit code tells how it went, a line on stderr why it did not."""
+    """Do it; the exit code tells how it went, a line on stderr why it did not.
+
+    Raises:
+        Unwritable: stdout cannot be written to.
+    """
+    if wanted.page is None:
+        require_stdout()
     try:
         recording = read_recording(wanted.directory)
         if wanted.frame is not None:

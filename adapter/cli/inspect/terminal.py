@@ -22,7 +22,6 @@ from adapter.cli.inspect.facts import Sides, facts, sides, title
 from adapter.cli.inspect.ladder import Entry, Ladder
 from adapter.cli.inspect.recording import Recording
 from adapter.cli.inspect.tables import Summary, summaries
-from adapter.cli.terminal import Terminal
 
 _WIDEST: Final = 4096
 """Columns where there is no terminal."""
@@ -83,7 +82,7 @@ class Screen:
     def __init__(self, recording: Recording, ladder: Ladder, name: str) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        self._console = Terminal(highlight=False, soft_wrap=True)
+        self._console = Console(highlight=False, soft_wrap=True)
         if not self._console.is_terminal:
             self._console.width = _WIDEST
         self._recording = recording

@@ -108,6 +108,8 @@ def serve(script: Script, source: int = 0, sink: int = 1) -> int:
                 break
     except BrokenPipeError:
         _say("the client reads no more")
+    except OSError as error:
+        _say(f"the client cannot be reached: {error.strerror or error}")
     return _verdict(player, off_script)
 
 
