@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -142,3 +144,35 @@ def test_while_a_demo_runs_leaves_no_files(tmp_path: Path) -> None:
     assert (code, stderr) == (EXIT_INTERRUPTED, b"")
     assert_gone(below)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("muse-adapter-demo-")]
+
+
+IN_A_TERMINAL: Final = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated", "login"])
+"""
+
+
+def test_while_somebody_logs_in_on_a_terminal(tmp_path: Path) -> None:
+    """Ctrl-C reaches the login as well, which shows nothing of what it is made of."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", IN_A_TERMINAL],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=os.environ | {"HOME": str(tmp_path)},
+    )
+    os.close(theirs)
+    shown = b""
+    while b"press Enter" not in shown:
+        shown += os.read(ours, 1024)
+    os.write(ours, b"\x03")
+    with contextlib.suppress(OSError):
+        while data := os.read(ours, 1024):
+            shown += data
+    os.close(ours)
+
+    assert process.wait(SECONDS) == EXIT_INTERRUPTED
+    assert shown.decode().splitlines() == ["muse: simulated login, nothing is sent anywhere; press Enter ^C"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from adapter.bridge.stored_output.references import MAX_ID_LENGTH
-from adapter.cli.commands.values import Reads, identifier, one_of, path, seconds, wrong
+from adapter.cli.commands.values import Reads, identifier, one_of, path, seconds, written_file, wrong
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice
 
@@ -63,7 +63,7 @@ def doctor(
     file: Annotated[
         Path | None,
         typer.Option("-o", metavar="FILE", help="where the file of --support goes (default: one named by the date)"),
-        Reads(path),
+        Reads(written_file),
     ] = None,
     wait: Annotated[
         float | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from adapter.cli.commands.values import Reads, path, some_text, whole_number, wrong
+from adapter.cli.commands.values import Reads, path, some_text, whole_number, written_file, wrong
 
 
 def inspect(
@@ -14,7 +14,7 @@ def inspect(
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="write one page for a browser, instead of showing it"),
-        Reads(path),
+        Reads(written_file),
     ] = None,
     frame: Annotated[
         int | None,

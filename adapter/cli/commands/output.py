@@ -7,7 +7,7 @@ import typer
 
 from adapter.bridge.stored_output.contract import MAX_BYTES
 from adapter.bridge.stored_output.references import MAX_ID_LENGTH
-from adapter.cli.commands.values import Reads, identifier, path, whole_number, wrong
+from adapter.cli.commands.values import Reads, identifier, whole_number, written_file, wrong
 from adapter.cli.logs import log_to_stderr
 from adapter.cli.options import host_choice
 
@@ -26,7 +26,7 @@ def output(
     file: Annotated[
         Path | None,
         typer.Option("-o", metavar="FILE", help="where the bytes go (default: -, which is stdout)"),
-        Reads(path),
+        Reads(written_file),
     ] = None,
     offset: Annotated[
         int,

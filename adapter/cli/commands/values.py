@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -9,6 +10,8 @@ from typing import Any, Final, NamedTuple
 import typer
 
 from adapter.cli.options import decimal, whole
+
+_FOLDERS_END: Final = tuple(end for end in (os.sep, os.altsep) if end is not None)
 
 _LONGEST: Final = 60
 """Characters of a wrong value that are repeated."""
@@ -50,6 +53,13 @@ def path(text: str) -> Path:
     """A file or a folder, there or not."""
     if not text:
         raise ValueError("must be a path")
+    return Path(text)
+
+
+def written_file(text: str) -> Path:
+    """A file that is written, if it is there over it; a name that ends as those of folders do is none."""
+    if not text or text.endswith(_FOLDERS_END):
+        raise ValueError("must be the path of a file")
     return Path(text)
 
 

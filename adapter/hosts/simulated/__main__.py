@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from adapter.hosts.simulated.options import EXIT_CONFIGURATION, EXIT_OK, EXIT_USAGE, HONEST, Mistake, Shown, parse
@@ -46,4 +47,7 @@ def main(argv: list[str], program: str = "muse") -> int:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C ends it as it ends other binaries: without a word about Python.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(main(sys.argv[1:]))
