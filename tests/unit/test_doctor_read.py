@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output import contract, host_reads
 from adapter.cli.doctor import read_walk
-from adapter.cli.doctor.read_walk import FIXES, PIECE_BYTES, STEPS, walk
-from adapter.cli.doctor.report import Check
+from adapter.cli.doctor.conclusion import conclusion
+from adapter.cli.doctor.read_advice import FIXES, ODD_ANSWER, advice
+from adapter.cli.doctor.read_walk import PIECE_BYTES, STEPS, walk
+from adapter.cli.doctor.report import Check, HostFacts, Report
 from tests.output_hosts import (
     ITEM,
     REF,
@@ -43,6 +46,11 @@ ALL_IT_ASKS = ["initialize", "initialized", "session/read", "view/page", "item/r
 
 def placed_in(tmp_path: Path, host: type[ScriptedHost] = OutputHost, **settings: Any) -> Placed:
     return place(tmp_path / "host", host, **{"workspace": str(tmp_path), **settings})
+
+
+def closing(checks: Sequence[Check]) -> str:
+    report = Report(adapter={}, host=HostFacts(), checks=tuple(checks), negotiation=())
+    return conclusion(report)
 
 
 async def walked(placed: Placed, session_id: str = SESSION, item_id: str = ITEM, seconds: float = 20.0) -> list[Check]:
@@ -94,10 +102,17 @@ UNKNOWN_ITEM = {"pages": [other_events(30)]}
 REFUSED = {"code": -32603, "message": "the store is on fire", "data": {"kind": "internalError"}}
 
 
+def ambiguous(kind: str = "sessionAmbiguous") -> dict[str, Any]:
+    return {"code": -32020, "message": "no", "data": {"kind": kind}}
+
+
 def refuses(kind: str, code: int = -32603, **data: Any) -> dict[str, Any]:
     error = {"code": code, "message": kind, "data": {"kind": kind, **data}}
     return {"refusals": {"item/readOutput": error}}
 
+
+ODD_LENGTHS: tuple[Any, ...] = (None, -1, 1.5, True, "7", [], 2**80)
+NAMES = ("content", "encoding", "mediaType", "offsetBytes", "byteLen", "eof")
 
 STOPS: list[tuple[int, str, int, dict[str, Any]]] = [
     (2, "outputNotAdvertised", -32601, {"shown": "1.3.0"}),
@@ -116,6 +131,11 @@ STOPS: list[tuple[int, str, int, dict[str, Any]]] = [
     (11, "pieceTooLarge", -32603, refuses("outputResultTooLarge")),
     (11, "hostDied", -32603, {"deaths": ["item/readOutput"]}),
     (12, "inconsistentPage", -32603, {"page": {"offsetBytes": 7}}),
+    *[(12, "inconsistentPage", -32603, {"page": {"byteLen": odd}}) for odd in ODD_LENGTHS],
+    (12, "inconsistentPage", -32603, {"page": dict.fromkeys(NAMES)}),
+    (7, "workspaceMismatch", -32002, {"workspace": ""}),
+    (7, "workspaceMismatch", -32002, {"workspace": "srv/orchard"}),
+    (7, "workspaceMismatch", -32002, {"workspace": "/srv/\0"}),
 ]
 
 
@@ -123,11 +143,49 @@ STOPS: list[tuple[int, str, int, dict[str, Any]]] = [
 async def test_it_stops_where_a_read_stops(
     tmp_path: Path, number: int, reason: str, code: int, settings: dict[str, Any]
 ) -> None:
-    stopped = stop(await walked(placed_in(tmp_path, **settings)))
+    placed = placed_in(tmp_path, **settings)
+    stopped = stop(await walked(placed))
     assert stopped.id == f"read.{number}"
-    assert (stopped.details["error"]["code"], stopped.details["error"]["data"]["reason"]) == (code, reason)
+    data = stopped.details["error"]["data"]
+    assert (stopped.details["error"]["code"], data["reason"]) == (code, reason)
     assert stopped.summary.endswith(f" ({reason}).")
-    assert stopped.fix == FIXES[reason]
+    assert stopped.fix == advice(reason, data["details"], choice_of(placed), SESSION)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says", "fix"),
+    [
+        ({"refusals": {"session/read": ambiguous()}}, "The host has more than one session by this id", ODD_ANSWER),
+        ({"session_member": 7}, "The host's answer does not hold the session", ODD_ANSWER),
+        (
+            {"refusals": {"session/read": ambiguous("sessionNotFound")}},
+            "The host has not stored",
+            FIXES["sessionNotStored"],
+        ),
+    ],
+    ids=["ambiguous", "malformed", "missing"],
+)
+async def test_a_session_that_is_not_read_is_called_missing_only_if_it_is(
+    tmp_path: Path, settings: dict[str, Any], says: str, fix: str
+) -> None:
+    stopped = stop(await walked(placed_in(tmp_path, **settings)))
+    assert (stopped.id, stopped.fix) == ("read.7", fix)
+    assert stopped.summary.startswith(says) and stopped.summary.endswith("(sessionNotStored).")
+
+
+async def test_advice_is_about_the_muse_that_was_chosen(tmp_path: Path) -> None:
+    placed = place(tmp_path / "a b", OutputHost, workspace=str(tmp_path / "gone"))
+    checks = await walked(placed)
+    assert checks[6].fix == f"Bring the folder back, or read with `muse-adapter --muse '{placed.muse}' output`."
+    not_found = advice("outputNotFound", "", choice_of(placed), "ses 1")
+    assert not_found is not None and f"`muse-adapter --muse '{placed.muse}' output 'ses 1'`" in not_found
+    assert advice("hostStartFailed", "", choice_of(placed), SESSION) == (
+        f"Run `'{placed.muse}' serve` in a terminal to see what it says."
+    )
+    nowhere = HostChoice({}, tmp_path, str(tmp_path / "nowhere"))
+    assert advice("hostDied", "", nowhere, SESSION) == (
+        "Try again. If it happens again: run `muse serve` in a terminal to see what it says."
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,9 +194,10 @@ async def test_it_stops_where_a_read_stops(
 async def test_a_host_that_does_not_become_ready_stops_it(
     tmp_path: Path, host: type[ScriptedHost], reason: str, seconds: float
 ) -> None:
-    stopped = stop(await walked(placed_in(tmp_path, host), seconds=seconds))
+    placed = placed_in(tmp_path, host)
+    stopped = stop(await walked(placed, seconds=seconds))
     assert (stopped.id, stopped.details["error"]["data"]["reason"]) == ("read.5", reason)
-    assert stopped.fix == FIXES[reason]
+    assert stopped.fix == advice(reason, "", choice_of(placed), SESSION)
 
 
 async def test_somebody_who_waits_does_not_wait_for_the_whole_start_up_budget(
@@ -160,7 +219,7 @@ async def test_a_host_that_stops_answering_stops_it(tmp_path: Path, monkeypatch:
 async def test_ids_that_are_none_reach_no_host(tmp_path: Path, session_id: str, item_id: str) -> None:
     placed = placed_in(tmp_path)
     stopped = stop(await walked(placed, session_id, item_id))
-    assert (stopped.id, stopped.fix) == ("read.3", FIXES["invalidParams"])
+    assert (stopped.id, stopped.fix) == ("read.3", advice("invalidParams", "", choice_of(placed), session_id))
     assert not methods(placed)
 
 
@@ -228,6 +287,22 @@ async def test_a_digest_is_compared_where_all_is_there(
     assert (check.status, check.details["digest"], check.fix is None) == (status, word, status == "pass")
 
 
+@pytest.mark.parametrize(
+    ("size", "told", "page", "says"),
+    [
+        (5, 2, {}, "the output has 2 bytes, and this page has 5."),
+        (2, 2, {"eof": False}, "the output has 2 bytes, and this page has 2, and more is to follow."),
+        (5, 2, {"eof": False}, "the output has 2 bytes, and this page has 5, and more is to follow."),
+    ],
+)
+async def test_a_page_with_more_than_there_should_be_is_not_called_whole(
+    tmp_path: Path, size: int, told: int, page: dict[str, Any], says: str
+) -> None:
+    pages = [[revised(outputRef=reference(size=told))]]
+    check = (await walked(placed_in(tmp_path, size=size, pages=pages, page=page, binary=True)))[11]
+    assert check.status == "warn" and check.summary.endswith(says)
+
+
 async def test_bytes_that_are_no_text_are_read_as_well(tmp_path: Path) -> None:
     check = (await walked(placed_in(tmp_path, binary=True)))[11]
     assert (check.status, check.details["encoding"], check.details["byteLen"]) == ("pass", "base64", PIECE_BYTES)
@@ -245,12 +320,30 @@ RECORDED_SESSION = "0198f000-0000-7000-8000-000000000001"
 RECORDED_ITEM = "0198f000-0000-7000-8000-000000000002-i2"
 
 
+def recorded(tmp_path: Path, name: str) -> HostChoice:
+    return HostChoice({"PATH": "/usr/bin:/bin"}, tmp_path, f"{RECORDED}/{name}")
+
+
+async def test_a_recording_is_asked_for_as_much_as_it_was_asked_for(tmp_path: Path) -> None:
+    checks = await walk(recorded(tmp_path, "read-three-pages"), RECORDED_SESSION, RECORDED_ITEM)
+    # Whether the folder that it was recorded in is here is another matter.
+    assert {check.status for check in checks[:6] + checks[7:]} == {"pass"}
+    asked = checks[10].details["requestedBytes"]
+    assert checks[10].details["servedBytes"] <= asked != PIECE_BYTES
+    assert checks[10].summary.endswith("bytes, as many as were asked for when it was recorded.")
+
+
+async def test_what_a_recorded_host_refused_is_a_failure(tmp_path: Path) -> None:
+    checks = await walk(recorded(tmp_path, "read-refused-hostError"), RECORDED_SESSION, RECORDED_ITEM)
+    assert next(check for check in checks if check.status == "fail").id == "read.11"
+
+
 async def test_what_a_recording_has_not_is_no_failure(tmp_path: Path) -> None:
-    choice = HostChoice({"PATH": "/usr/bin:/bin"}, tmp_path, f"{RECORDED}/read-three-pages")
-    checks = await walk(choice, RECORDED_SESSION, RECORDED_ITEM)
-    # It was read in shorter pieces when it was recorded.
-    assert [check.status for check in checks] == ["pass"] * 10 + ["skipped"] * 3
+    # Its host was read from the middle on.
+    checks = await walk(recorded(tmp_path, "read-refused-offsetInsideCharacter"), RECORDED_SESSION, RECORDED_ITEM)
+    assert [check.status for check in checks[7:]] == ["pass"] * 3 + ["skipped"] * 3
     assert checks[10].summary.startswith("The recording has no such question: Off script")
+    assert "The read was not walked to its end: look at read.11 (served)" in closing(checks)
 
 
 async def test_what_a_recording_refuses_as_its_host_did_is_a_failure(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ _NO_METHOD: Final = "Stored output cannot be read"
 _NOT_FOUND: Final = "Output not found"
 _FAILED: Final = "The output could not be read"
 
+NOT_STORED: Final = "The host has not stored this session"
+
 
 def not_negotiated() -> RpcError:
     """Check 1: the client did not ask for the extension at `initialize`."""
@@ -58,14 +60,13 @@ def host_version_unverified(host_version: str) -> RpcError:
     return error_of(INTERNAL_ERROR, _FAILED, "hostVersionUnverified", details, hostVersion=host_version)
 
 
-def session_not_stored() -> RpcError:
-    """Check 7: the host has no such session in its store."""
-    return error_of(RESOURCE_NOT_FOUND, _NOT_FOUND, "sessionNotStored", "The host has not stored this session")
+def session_not_stored(details: str = NOT_STORED) -> RpcError:
+    """Check 7: the host has no such session in its store, or does not say which it has."""
+    return error_of(RESOURCE_NOT_FOUND, _NOT_FOUND, "sessionNotStored", details)
 
 
-def workspace_mismatch() -> RpcError:
-    """Check 7: the stored session belongs to another folder."""
-    details = "The stored session belongs to another folder than the open one"
+def workspace_mismatch(details: str = "The stored session belongs to another folder than the open one") -> RpcError:
+    """Check 7: the stored session belongs to another folder, or to none."""
     return error_of(RESOURCE_NOT_FOUND, _NOT_FOUND, "workspaceMismatch", details)
 
 

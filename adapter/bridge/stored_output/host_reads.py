@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from adapter.acp.workspace import same_directory
+from adapter.acp.workspace import path_problem, same_directory
 from adapter.bridge.host_errors import REFUSALS, UNKNOWN
 from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import MAX_BYTES, READ_SECONDS
@@ -29,7 +29,12 @@ from host_probe import Verified, parse_server_version, verified_for_reading
 
 Passed: TypeAlias = Callable[[int], None]
 
-_LOST_SESSIONS: Final = frozenset({"sessionNotFound", "sessionAmbiguous", "sessionStreamMismatch"})
+_LOST_SESSIONS: Final = {
+    "sessionNotFound": errors.NOT_STORED,
+    "sessionAmbiguous": "The host has more than one session by this id",
+    "sessionStreamMismatch": "The host has the session by this id in another stream",
+}
+"""Refusals by which a session is not there, and what they mean."""
 
 
 def unwatched(_check: int) -> None:
@@ -140,13 +145,14 @@ async def stored_workspace(host: Host, session_id: str) -> str:
     try:
         stored = await host.query("session/read", {"sessionId": session_id, "excludeItems": True})
     except MspError as error:
-        raise errors.session_not_stored() if error.kind in _LOST_SESSIONS else _host_error(error) from None
+        meaning = _LOST_SESSIONS.get(error.kind)
+        raise errors.session_not_stored(meaning) if meaning is not None else _host_error(error) from None
     session = stored.get("session")
     if not isinstance(session, dict) or session.get("sessionId") != session_id:
-        raise errors.session_not_stored()
+        raise errors.session_not_stored("The host's answer does not hold the session that it was asked for")
     root = session.get("workspaceRoot")
-    if not isinstance(root, str):
-        raise errors.workspace_mismatch()
+    if not isinstance(root, str) or path_problem(root) is not None:
+        raise errors.workspace_mismatch("The stored session is in no folder that could be open")
     return root
 
 

@@ -8,8 +8,9 @@ changed: the host is a read host, and only what a read needs is asked of it.
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -26,9 +27,14 @@ from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.references import OutputRef, references_of
 from adapter.bridge.stored_output.request import ReadRequest, read_request
 from adapter.cli.doctor.negotiation import RECORDED
+from adapter.cli.doctor.read_advice import NO_VERSION, advice, output_command
+from adapter.cli.doctor.recorded_reads import recorded_lengths
 from adapter.cli.doctor.report import Check, Status
+from adapter.cli.doctor.threads import beside
+from adapter.cli.doctor.trial import OFF_SCRIPT_WORDS
 from adapter.cli.output_pieces import Checksum, page_bytes
 from adapter.msp.host import Host
+from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params, RpcError
 
@@ -39,6 +45,9 @@ START_SECONDS: Final = 30.0
 
 PIECE_BYTES: Final = DEFAULT_LENGTH
 """What is read of the output."""
+
+LOOK_SECONDS: Final = 2.0
+"""How long a look at a recording or for the session's folder may take: a file system may be far away."""
 
 MAX_SENTENCE: Final = 2000
 
@@ -72,54 +81,40 @@ STEPS: Final = (
 
 _PLAYED: Final = {1, 4, 13}
 
-_IN_A_TERMINAL: Final = "Run `muse serve` in a terminal to see what it says."
-
-FIXES: Final[dict[str, str]] = {
-    "outputNotAdvertised": "Use a version of Muse on which reading is verified; nothing else is missing on this one.",
-    "invalidParams": "Give the ids as a card's handle or `muse-adapter output SESSION` shows them.",
-    "hostStartTimeout": "Try again, with a longer --startup-timeout if the store is large.",
-    "hostStartFailed": _IN_A_TERMINAL,
-    "hostVersionUnverified": "Finish or undo the update of Muse: it starts another version than its file says.",
-    "sessionNotStored": "Look at the id, and whether the session was made by another user or on another machine.",
-    "workspaceMismatch": "Nothing can be done: a session without a folder cannot be opened by an editor.",
-    "outputNotFound": "List what can be read with `muse-adapter output SESSION`; what is far back is not found.",
-    "outputUnavailable": "Nothing can be done: the host does not have the bytes.",
-    "offsetInsideCharacter": "Report it as a fault of Muse: an output begins with a character.",
-    "pieceTooLarge": "Have the client ask for shorter pieces.",
-    "hostError": "See what the host says; the refusal is its own.",
-    "inconsistentPage": "Report it as a fault of Muse: what it sent cannot be trusted.",
-    "readTimeout": "Try again; a host that stays this slow is overloaded or hangs.",
-    "hostDied": f"Try again. If it happens again: {_IN_A_TERMINAL[0].lower()}{_IN_A_TERMINAL[1:]}",
-}
-"""What to do by the reason of a refusal."""
-
-
 _Told: TypeAlias = tuple[Status, str, dict[str, Any], str | None]
 """Status, summary, facts for programs, what to do."""
 
 
 class _FirstOutput(PageRead):
-    """A read of what the item has first, for a session that is open where it is stored."""
+    """A read of what the item has first, for a session that is open where it is stored. `lengths` are those that can be
+    asked for of the outputs of a recording."""
 
-    def __init__(self, host: Host, request: ReadRequest) -> None:
+    def __init__(self, host: Host, request: ReadRequest, lengths: Mapping[str, int]) -> None:
         super().__init__(host, request, workspace=None)
         self.outputs = 0
+        self._lengths = lengths
 
     def _choose(self, item: Params) -> OutputRef | None:
         found = references_of(item)
         self.outputs = len(found)
         if not found:
             return None
-        self.request = msgspec.structs.replace(self.request, ref_id=found[0].id)
-        return found[0]
+        first = found[0]
+        length = self._lengths.get(first.id, self.request.length)
+        self.request = msgspec.structs.replace(self.request, ref_id=first.id, length=length)
+        return first
 
 
 class _Walk:
     """How far it came, and what was seen on the way."""
 
-    def __init__(self, *, recorded: bool) -> None:
-        self.recorded = recorded
-        """Whether the host is a recording, which refuses whatever is not in it."""
+    def __init__(self, choice: HostChoice, session_id: str, item_id: str) -> None:
+        self.choice = choice
+        self.session_id = session_id
+        self.item_id = item_id
+        muse = choice.muse or ""
+        self.recording = Path(muse.removeprefix(RECORDED)) if muse.startswith(RECORDED) else None
+        """The folder of the recording that stands in for the host, which refuses whatever is not in it."""
         self.last = 0
         """The last check that has passed."""
         self.refusal: RpcError | None = None
@@ -127,27 +122,42 @@ class _Walk:
         self.start_seconds = 0.0
         self.server_version = ""
         self.read: _FirstOutput | None = None
+        self.folder_is_there = False
+        self.lengths: dict[str, int] = {}
+        """How many bytes can be asked for of an output, where a recording has that."""
 
     def passed(self, check: int) -> None:
         self.last = check
 
+    def look_for_lengths(self) -> None:
+        """Touches the disk."""
+        if self.recording is not None:
+            self.lengths = recorded_lengths(self.recording, self.session_id, self.item_id)
+
+    def look_for_folder(self) -> None:
+        """Touches the disk."""
+        stored_in = self.read.stored_in if self.read is not None else None
+        self.folder_is_there = stored_in is not None and os.path.isdir(stored_in)  # noqa: PTH112 - never raises
+
 
 async def walk(choice: HostChoice, session_id: str, item_id: str) -> tuple[Check, ...]:
     """`read.1` to `read.13`: those that passed, the one that did not, and those that were not reached."""
-    it = _Walk(recorded=(choice.muse or "").startswith(RECORDED))
+    it = _Walk(choice, session_id, item_id)
     async with anyio.create_task_group() as tasks:
         bounded = msgspec.structs.replace(choice, startup_timeout=min(choice.startup_timeout, START_SECONDS))
         read_host = ReadHost(bounded, __version__, Background(tasks, log), idle_seconds=0)
         try:
-            await _read(it, bounded, read_host, {"sessionId": session_id, "itemId": item_id})
+            await _read(it, bounded, read_host)
         except RpcError as error:
             it.refusal = error
         await read_host.close()
         tasks.cancel_scope.cancel()
+    with anyio.move_on_after(LOOK_SECONDS):
+        await beside(it.look_for_folder)
     return tuple(_check(it, number) for number in range(1, len(STEPS) + 1))
 
 
-async def _read(it: _Walk, choice: HostChoice, read_host: ReadHost, ids: Params) -> None:
+async def _read(it: _Walk, choice: HostChoice, read_host: ReadHost) -> None:
     """What a client with a connection of its own would have done for it.
 
     Raises:
@@ -159,14 +169,17 @@ async def _read(it: _Walk, choice: HostChoice, read_host: ReadHost, ids: Params)
     if refusal is not None:
         raise refusal
     it.passed(2)
+    ids = {"sessionId": it.session_id, "itemId": it.item_id}
     request = read_request({**ids, "outputRef": _FIRST, "lengthBytes": PIECE_BYTES})
     it.passed(3)
     it.passed(4)
+    with anyio.move_on_after(LOOK_SECONDS):
+        await beside(it.look_for_lengths)
     began = time.monotonic()
     async with host_to_read_from(read_host, choice.startup_timeout, it.passed) as host:
         it.start_seconds = time.monotonic() - began
         it.server_version = (await host.ready()).server_version
-        it.read = _FirstOutput(host, request)
+        it.read = _FirstOutput(host, request, it.lengths)
         await it.read.run(it.passed)
     it.passed(13)
 
@@ -182,23 +195,33 @@ def _check(it: _Walk, number: int) -> Check:
     return Check(
         id=f"read.{number}",
         status=status,
-        summary=one_line(summary, MAX_SENTENCE),
-        details={"why": step.why, "name": step.name, "played": number in _PLAYED, **facts},
+        summary=_clean(it, summary),
+        details={"why": step.why, "name": step.name, "played": number in _PLAYED, **_clean(it, facts)},
         fix=fix,
     )
+
+
+def _clean(it: _Walk, value: Any) -> Any:
+    """Texts, which may be a host's, without its secrets and in one line that is not too long."""
+    if isinstance(value, dict):
+        return {name: _clean(it, member) for name, member in value.items()}
+    if not isinstance(value, str):
+        return value
+    # A secret that was cut in two would not be known for one.
+    return one_line(scrub(one_line(value, 2 * MAX_SENTENCE), it.choice.environ), MAX_SENTENCE)
 
 
 def _refused(it: _Walk, refusal: RpcError) -> _Told:
     """The check at which it stopped; `error` is what a client would have been answered."""
     data = refusal.data or {}
     reason, sentence = str(data.get("reason")), str(data.get("details", refusal.message))
-    fix = FIXES.get(reason)
+    fix = advice(reason, sentence, it.choice, it.session_id)
     if reason == "outputNotAdvertised":
         sentence = it.negotiation.reason
         if it.negotiation.host_version is None:
-            fix = "See the checks `executable` and `version`."
+            fix = NO_VERSION
     facts = {"error": {"code": refusal.code, "message": refusal.message, "data": data}}
-    if it.recorded and reason == "hostError":
+    if it.recording is not None and reason == "hostError" and sentence.startswith(OFF_SCRIPT_WORDS):
         return "skipped", f"The recording has no such question: {sentence.rstrip('.')}.", facts, None
     return "fail", f"{sentence.rstrip('.')} ({reason}).", facts, fix
 
@@ -237,10 +260,10 @@ def _live_version(it: _Walk) -> _Told:
 def _stored(it: _Walk) -> _Told:
     folder = _of(it).stored_in or ""
     facts = {"workspace": folder}
-    if Path(folder).is_dir():
+    if it.folder_is_there:
         return "pass", f"The host has the session, in {folder}. Played for one that is open there.", facts, None
     summary = f"The host has the session, in {folder}, which is no folder here: the session cannot be opened."
-    return "warn", summary, facts, "Bring the folder back, or read with `muse-adapter output`."
+    return "warn", summary, facts, f"Bring the folder back, or read with `{output_command(it.choice)}`."
 
 
 def _reference(it: _Walk) -> _Told:
@@ -268,8 +291,14 @@ def _offset(it: _Walk) -> _Told:
 
 
 def _served(it: _Walk) -> _Told:
-    size = _page_of(it)["byteLen"]
-    return "pass", f"The host served {_amount(size)}.", {"requestedBytes": PIECE_BYTES, "servedBytes": size}, None
+    asked, size = _of(it).request.length, _page_of(it).get("byteLen")
+    # What the page says of itself is looked at in the next check.
+    served = size if type(size) is int else None
+    facts = {"requestedBytes": asked, "servedBytes": served}
+    as_recorded = ", as many as were asked for when it was recorded" if asked != PIECE_BYTES else ""
+    if served is None:
+        return "pass", f"The host answered{as_recorded}, without saying how many bytes it served.", facts, None
+    return "pass", f"The host served {_amount(served)}{as_recorded}.", facts, None
 
 
 def _consistent(it: _Walk) -> _Told:
@@ -277,7 +306,15 @@ def _consistent(it: _Walk) -> _Told:
     facts = {name: page[name] for name in ("encoding", "mediaType", "offsetBytes", "byteLen", "eof")}
     checksum = Checksum(reference.digest)
     facts["digest"] = "known" if checksum.known else "none" if reference.digest is None else "unknown"
-    rest = "all of it" if page["eof"] else f"{_amount(reference.byte_len - page['byteLen'])} are left"
+    left = reference.byte_len - page["byteLen"]
+    if left < 0 or (left == 0 and not page["eof"]):
+        more = "" if page["eof"] else ", and more is to follow"
+        summary = (
+            f"The page agrees with itself: {page['encoding']}, {page['mediaType']}. But the host said that the output "
+            f"has {_amount(reference.byte_len)}, and this page has {page['byteLen']:,}{more}."
+        )
+        return "warn", summary, facts, "Read it again once the call has ended; a client gets what there is either way."
+    rest = "all of it" if page["eof"] else f"{_amount(left)} are left"
     summary = f"The page is whole: {page['encoding']}, {page['mediaType']}, {rest}"
     if not checksum.known:
         return "pass", f"{summary}; there is no digest to compare with.", facts, None
