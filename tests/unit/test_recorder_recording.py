@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.hosts.recorded import load_script
+from adapter.hosts.recorded import Ended, load_script
 from adapter.hosts.recorder import recording as module
 from adapter.hosts.recorder.folder import Folder
 from adapter.hosts.recorder.lines import LONGEST_LINE
 from adapter.hosts.recorder.recording import PRELUDE_BYTES, Direction, Recording, entries_at_once
+from adapter.hosts.recorder.redact import Redactor
 
 HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"a","version":"1"}}}\n'
 WELCOME = b'{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"m","version":"1.2.1"}}}\n'
@@ -107,12 +108,71 @@ def test_what_came_before_the_first_frame_is_kept_in_its_place(kept: Kept) -> No
     assert [entry["raw"] for entry in kept.entries()[:2]] == ["motd", "oops"]
 
 
-def test_a_run_that_says_much_without_a_frame_of_the_client_is_not_held(kept: Kept) -> None:
-    for _ in range(PRELUDE_BYTES // 1000 + 10):
-        kept.take(("server", b"x" * 1000 + b"\n"))
+def test_of_much_that_comes_before_the_first_frame_the_end_is_kept_and_that_is_said(kept: Kept) -> None:
+    count = PRELUDE_BYTES // 1000 + 10
+    for number in range(count):
+        kept.take(("server", b"%d" % number + b"x" * 1000 + b"\n"))
+    assert sum(len(entry) for _, entry in kept.recording._prelude) <= PRELUDE_BYTES
+    kept.take(("client", HELLO), ("server", WELCOME))
+    kept.recording.close()
+
+    *before, hello, _ = kept.entries()
+    first = count - len(before)
+    assert 0 < first < count and hello["dir"] == "client"
+    assert [int(entry["raw"].rstrip("x")) for entry in before] == list(range(first, count))
+    (said,) = kept.said
+    assert said.startswith(f"{first} lines ")
+    assert kept.manifest()["frames"] == {"client": 1, "server": len(before) + 1}
+
+
+def test_the_manifest_is_there_before_the_first_line(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_self: Folder, _lines: bytes) -> None:
+        assert kept.manifest()["redacted"] is False
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Folder, "append", full)
     kept.take(("client", HELLO))
 
-    assert not kept.out.exists() and not kept.recording._prelude
+    assert "No space" in kept.said[0] and kept.manifest()["protocol"] == "msp"
+
+
+def test_without_a_manifest_there_is_no_recording(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_self: Folder, _about: dict[str, Any]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Folder, "write_manifest", full)
+    kept.take(("client", HELLO), ("server", WELCOME))
+    kept.recording.close()
+
+    assert len(kept.said) == 1 and not list(kept.out.iterdir())
+
+
+def test_a_redacted_manifest_has_nothing_that_a_redacted_frame_has_not(tmp_path: Path) -> None:
+    recording = Recording(tmp_path / "out", Redactor(), print)
+    answer = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "serverInfo": {"name": "muse (hunter2)", "version": "1.2.1"},
+            "schema": {"version": 1, "fingerprint": "sha256:(hunter2)"},
+        },
+    }
+    recording.take("client", HELLO)
+    recording.take("server", orjson.dumps(answer) + b"\n")
+    recording.told_version("hunter2 (1.2.1)")
+    recording.take("client", b'{"id":3,"method":"turn/start","params":{"hunter2":{"hunter2":"x"}}}\n')
+    recording.close()
+
+    manifest = (tmp_path / "out" / "manifest.json").read_bytes()
+    assert b"hunter2" not in manifest and orjson.loads(manifest)["host"]["version"] == "1.2.1"
+
+
+@pytest.mark.parametrize(("code", "ended"), [(3, Ended(exit_code=3)), (-9, Ended(signal=9)), (0, Ended(exit_code=0))])
+def test_how_a_command_ended_by_itself_is_kept(kept: Kept, code: int, ended: Ended) -> None:
+    kept.take(("client", HELLO)).recording.ended_by_itself(code)
+    kept.recording.close()
+
+    assert load_script(kept.out).manifest.ended == ended and ended.code == code
 
 
 def test_lines_that_are_no_frames_are_kept_exactly(kept: Kept) -> None:

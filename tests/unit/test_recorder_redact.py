@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import orjson
@@ -10,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.hosts.recorder import harmless
-from adapter.hosts.recorder.redact import MOST_VARIABLES, SHORTEST, Redactor, masked
+from adapter.hosts.recorder.redact import MOST_OPEN, MOST_VARIABLES, SHORTEST, Redactor, masked
 
 CANARY = "hunter2"
 UUID = "0198f000-0000-7000-8000-000000000001"
@@ -53,7 +53,7 @@ SECRETS: dict[str, dict[str, Any]] = {
             {"type": "http", "name": "n", "url": CANARY, "headers": [{"name": "Authorization", "value": CANARY}]},
         ],
     ),
-    "paths": request("x", workspaceRoot=f"C:\\Users\\{CANARY}\\x", museHome=f"/home/{CANARY}", path=f"~/{CANARY}"),
+    "paths": request("session/start", workspaceRoot=f"C:\\Users\\{CANARY}\\x", museHome=f"~/{CANARY}"),
     "arguments": request(
         "item/completed",
         item={
@@ -91,6 +91,26 @@ SECRETS: dict[str, dict[str, Any]] = {
     "an elicitation": request(
         "elicitation/create", message=CANARY, requestedSchema={"type": "object", "properties": {CANARY: {"type": "x"}}}
     ),
+    "filters": request("session/list", filter={"branch": {"anyOf": [CANARY], "allOf": [CANARY]}}),
+    "a marketplace": request("plugin/marketplace/add", source=CANARY),
+    "members of a method that is not known": request(
+        "session/somethingNew",
+        **dict.fromkeys(("id", "source", "event", "level", "category", "fields", "status", "reason"), CANARY),
+    ),
+    "a method of somebody's": request(f"_{CANARY}/login", id=CANARY),
+    "what is not known in an error": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": 1, "message": CANARY, "data": {"kind": "internal", "reason": CANARY, "status": CANARY}},
+    },
+    "what anybody puts anywhere": request(
+        "session/prompt",
+        prompt=[{"type": "text", "text": "x", "_meta": {CANARY: CANARY, "id": CANARY, "type": CANARY}}],
+    ),
+    "a capability": request(
+        "initialize", protocolVersion=1, clientCapabilities={CANARY: CANARY, "fs": {CANARY: True}, "type": CANARY}
+    ),
+    "a host that says more": {"jsonrpc": "2.0", "id": 1, "result": {"serverInfo": {"id": CANARY}, "source": CANARY}},
     "an answer to it": {"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {CANARY: CANARY}}},
     "errors": {
         "jsonrpc": "2.0",
@@ -129,29 +149,6 @@ def test_nothing_secret_is_left(frame: dict[str, Any], of_client: bool) -> None:
     assert CANARY.encode() not in written
 
 
-JSON = st.recursive(
-    st.just(f"x{CANARY}\n") | st.just(CANARY + " y") | st.integers() | st.none() | st.floats(allow_nan=False),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from([*sorted(harmless.OBJECTS | harmless.WORDS | harmless.IDS | harmless.OPEN), f"{CANARY}!"]),
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=20,
-)
-
-
-@given(st.dictionaries(st.sampled_from(["params", "result", "error", "id", "method"]), JSON), st.booleans())
-def test_wherever_it_is_nothing_secret_is_left(frame: dict[str, Any], of_client: bool) -> None:
-    redactor = Redactor()
-    written = str([redacted(frame, of_client=of_client, redactor=redactor), redactor.variables])
-
-    assert CANARY not in written
-    orjson.dumps(redacted(frame, of_client=of_client))
-
-
 def test_what_makes_it_a_frame_stays() -> None:
     frame = {
         "jsonrpc": "2.0",
@@ -170,11 +167,10 @@ def test_what_makes_it_a_frame_stays() -> None:
                 "tool": "bash",
                 "callId": "call_2",
                 "truncated": True,
+                "durationMs": 12345,
+                "turnId": None,
                 "outputRef": {"id": "out-1", "kind": "tool_output", "byteLen": 300000, "availability": "available"},
             },
-            "availableChoices": [{"choiceId": "allow_once", "decision": "approved", "scope": "once"}],
-            "durationMs": 12345,
-            "nothing": None,
         },
         "emittedAtMs": 1767323045678,
     }
@@ -224,13 +220,13 @@ def test_what_the_user_said_is_one_thing_wherever_it_is() -> None:
         request("turn/start", input=[{"type": "text", "text": "do it"}]), of_client=True, redactor=redactor
     )
     said = prompt["params"]["input"][0]["text"]
-    item = redacted(request("x", item={"kind": "userMessage", "text": "do it"}), redactor=redactor)
+    item = redacted(request("item/started", item={"kind": "userMessage", "text": "do it"}), redactor=redactor)
     chunk = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "do it"}}
     update = redacted(request("session/update", update=chunk), redactor=redactor)
 
     assert item["params"]["item"]["text"] == update["params"]["update"]["content"]["text"] == said != masked("do it")
     assert redactor.variables == {"params.input[*].text"}
-    answer = redacted(request("x", item={"kind": "agentMessage", "text": "do it"}), redactor=redactor)
+    answer = redacted(request("item/started", item={"kind": "agentMessage", "text": "do it"}), redactor=redactor)
     assert answer["params"]["item"]["text"] == masked("do it")
 
 
@@ -246,14 +242,15 @@ def test_what_a_client_says_in_its_own_way_is_known_by_its_place() -> None:
 def test_places_are_not_remembered_without_end() -> None:
     redactor = Redactor()
     for number in range(MOST_VARIABLES + 10):
-        redacted(request("x", **{f"name{number}": "text"}), of_client=True, redactor=redactor)
+        redacted(request("turn/start", **{f"name{number}": "text"}), of_client=True, redactor=redactor)
 
     assert len(redactor.variables) == MOST_VARIABLES
 
 
 def test_arguments_keep_the_names_that_everybody_has() -> None:
     args = {"path": "/a/b", "line": 48213, "mine": True, "x": [0.25, None]}
-    found = orjson.loads(redacted(request("x", args=orjson.dumps(args).decode()))["params"]["args"])
+    frame = redacted(request("item/started", item={"args": orjson.dumps(args).decode()}))
+    found = orjson.loads(frame["params"]["item"]["args"])
 
     path, line, mine, others = found.values()
     assert list(found)[:2] == ["path", "line"] and not {"mine", "x"} & set(found)
@@ -262,7 +259,52 @@ def test_arguments_keep_the_names_that_everybody_has() -> None:
     assert (mine, others) == (True, [0.5, None])
 
 
-def test_every_name_is_listed_in_one_way_only() -> None:
-    assert not harmless.OPEN & harmless.OBJECTS
-    assert not harmless.STREAMED & (harmless.WORDS | harmless.IDS)
-    assert not harmless.LEFT_OUT & (harmless.OBJECTS | harmless.WORDS | harmless.IDS)
+def test_what_is_not_known_keeps_no_name_and_may_be_missing_when_it_plays() -> None:
+    redactor = Redactor()
+    told = redacted(request("turn/start", sessionId=UUID, somethingNew=True), of_client=True, redactor=redactor)
+
+    name, kept = list(told["params"].items())[1]
+    assert name not in ("somethingNew", "sessionId") and kept is True
+    assert redactor.variables == {f"params.{name}"}
+
+
+@pytest.mark.parametrize(
+    ("method", "kept"), [("_acme/log/in", "_?/?/?"), ("_muse/readOutput", None), ("session/new2", None), ("a b", "?")]
+)
+def test_a_method_of_somebodys_keeps_its_shape(method: str, kept: str | None) -> None:
+    told = redacted({"method": method})["method"]
+
+    if kept is None:
+        assert told == method
+    else:
+        assert told != method and re.fullmatch(kept.replace("?", "[a-z]{8}"), told)
+
+
+def test_an_answer_is_known_by_its_request_alone() -> None:
+    redactor = Redactor()
+    answer = {"jsonrpc": "2.0", "id": 7, "result": {"turnId": UUID, "status": "accepted"}}
+    redacted(request("turn/start"), of_client=True, redactor=redactor)
+
+    # The client answers nobody with it.
+    assert UUID not in str(redacted(answer, of_client=True, redactor=redactor))
+    assert UUID in str(redacted(answer, redactor=redactor)) and UUID not in str(redacted(answer, redactor=redactor))
+
+
+def test_requests_that_are_never_answered_are_not_remembered_without_end() -> None:
+    redactor = Redactor()
+    for number in range(MOST_OPEN + 10):
+        redacted({"id": number, "method": "turn/start"}, of_client=True, redactor=redactor)
+
+    assert len(redactor._open) == MOST_OPEN
+
+
+def test_a_form_plays_though_its_fields_have_other_names() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"branch name": {"type": "string", "title": "t"}},
+        "required": ["branch name"],
+    }
+    told = redacted(request("elicitation/create", mode="form", requestedSchema=schema))["params"]["requestedSchema"]
+
+    (name,) = told["required"]
+    assert name != "branch name" and told["properties"][name]["type"] == "string" and told["type"] == "object"

@@ -13,6 +13,7 @@ from typing import Final
 
 from adapter.hosts.recorded.player import Mismatch, Player
 from adapter.hosts.recorded.script import Script, ScriptError, load_script
+from adapter.wire.ends import as_it_ended
 from adapter.wire.framing import FrameDecoder, Line, Oversize, decode_json
 from adapter.wire.pipes import READ_CHUNK
 
@@ -41,13 +42,14 @@ exit codes:
   3   there is no recording in DIR that can be played
   65  the client has said something else
   66  the client left before the end
+If what was recorded ended by itself, so does this, with the same code or by the same signal.
 
 Example: {program} fixtures/hosts/1.2.1/prompt-turn
 """
 
 
 def main(argv: list[str], program: str = "python -m adapter.hosts.recorded") -> int:
-    """Do what the command line says and give the exit code."""
+    """Do what the command line says and give the exit code, negative for a signal."""
     match argv:
         case ["-h" | "--help"] | [_, "-h" | "--help"]:
             print(_USAGE.format(program=program), end="")
@@ -88,14 +90,15 @@ def _mistake(argv: list[str]) -> str:
 
 
 def serve(script: Script, source: int = 0, sink: int = 1) -> int:
-    """Play `script` on two file descriptors until the client closes its end."""
+    """Play `script` on two file descriptors until the client closes its end, or until the recorded command ended by
+    itself; the exit code is then as it was, negative for a signal."""
     _say(f"played, no model is called (provenance: {script.manifest.provenance})")
     player = Player(script)
     decoder = FrameDecoder(script.manifest.server_config.frame_limit_bytes)
     off_script = False
     try:
         _write(sink, player.opening())
-        while True:
+        while player.ended() is None:
             data = os.read(source, READ_CHUNK)
             for line in decoder.feed(data) if data else decoder.end():
                 answer = _answer(player, line)
@@ -129,6 +132,10 @@ def _verdict(player: Player, off_script: bool) -> int:
         _say(f"unfinished: {unfinished}")
     if off_script:
         return EXIT_OFF_SCRIPT
+    ended = player.ended()
+    if ended is not None:
+        _say("the recorded command ended here, by itself")
+        return ended
     return EXIT_OK if unfinished is None else EXIT_UNFINISHED
 
 
@@ -157,4 +164,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(as_it_ended(main(sys.argv[1:])))

@@ -42,6 +42,7 @@ class Player:
     def __init__(self, script: Script) -> None:
         self._lines = script.lines
         self._variables = script.manifest.variables
+        self._ended = script.manifest.ended
         self._bindings = Bindings()
         self._waiting = [at for at, line in enumerate(self._lines) if line.direction == "client"]
         self._opening = next((at for at in self._waiting if self._lines[at].frame is not None), None)
@@ -93,6 +94,12 @@ class Player:
             line = self._lines[self._waiting[0]]
             return f"line {line.number} of the recording never came: {line.raw[:EXPECTED_CHARACTERS].rstrip()}"
         return None
+
+    def ended(self) -> int | None:
+        """How the recorded command ended, once it has come to that: as `subprocess` has it. None before, or if it
+        did not end by itself."""
+        over = self._next == len(self._lines) and not self._waiting
+        return self._ended.code if over and self._ended is not None else None
 
     # -- matching
 

@@ -8,6 +8,8 @@ a line that is not UTF-8, and `bytes`, the length of a line of which only the be
 from __future__ import annotations
 
 import base64
+import os
+import stat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +20,10 @@ from adapter.wire.framing import MSP_FRAME_CAP, decode_json
 TRANSCRIPT = "transcript.ndjson"
 MANIFEST = "manifest.json"
 UNKNOWN_VERSION = "unknown"
+
+TRANSCRIPT_BYTES = 512 * 1024 * 1024
+MANIFEST_BYTES = 16 * 1024 * 1024
+"""The longest that are read: all of it is in memory while it plays."""
 
 Shape = Literal["request", "notification", "answer"]
 
@@ -116,10 +122,7 @@ def load_script(directory: Path) -> Script:
     Raises:
         ScriptError: there is none, or it is damaged.
     """
-    try:
-        data = (directory / TRANSCRIPT).read_bytes()
-    except OSError as error:
-        raise ScriptError(f"{TRANSCRIPT} in {directory} cannot be read: {error.strerror or error}") from None
+    data = read_whole(directory / TRANSCRIPT, TRANSCRIPT_BYTES)
     # Only LF ends a line: a frame may hold any other separator inside its strings.
     texts = data.split(b"\n")
     note = None
@@ -130,6 +133,26 @@ def load_script(directory: Path) -> Script:
     if not any(line.direction == "client" and line.frame is not None for line in lines):
         raise ScriptError(f"{TRANSCRIPT} in {directory} holds no client frame")
     return Script(lines, _manifest(directory), note)
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """A file of `most` bytes at most. Anything else that can be opened might never end, or never begin.
+
+    Raises:
+        ScriptError: it cannot be read, or is none.
+    """
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ScriptError(f"{path.name} in {path.parent} is no file")
+            # It may grow while it is read.
+            data = file.read(most + 1)
+    except OSError as error:
+        raise ScriptError(f"{path.name} in {path.parent} cannot be read: {error.strerror or error}") from None
+    if len(data) > most:
+        raise ScriptError(f"{path.name} in {path.parent} is longer than {most >> 20} MiB")
+    return data
 
 
 def read_line(number: int, text: bytes) -> Line:
@@ -186,8 +209,8 @@ def _manifest(directory: Path) -> Manifest:
     if not path.exists():
         return Manifest()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError) as error:
+        return msgspec.json.decode(read_whole(path, MANIFEST_BYTES), type=Manifest)
+    except msgspec.DecodeError as error:
         raise ScriptError(f"{MANIFEST} in {directory} cannot be used: {error}") from None
 
 

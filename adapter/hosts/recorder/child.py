@@ -56,7 +56,8 @@ class Child:
         for fd in (self.stdin, self.stdout):
             widen_pipe(fd)
         self._sending = threading.Lock()
-        self._input_over = False
+        self.input_over = False
+        """Whether it sees the end of its input, or will."""
 
     def wait(self) -> int:
         """Wait until it is reaped; its exit code, negative for a signal."""
@@ -78,16 +79,16 @@ class Child:
         """
         try:
             with self._sending:
-                if self._input_over:
+                if self.input_over:
                     raise BrokenPipeError("its input was ended")
                 write_all(self.stdin, data)
         finally:
-            if self._input_over:
+            if self.input_over:
                 self.end_input()
 
     def end_input(self) -> None:
         """Let it see the end of its input, at once or when it has read what is being sent. Never blocks."""
-        self._input_over = True
+        self.input_over = True
         if self._sending.acquire(blocking=False):
             assert self._process.stdin is not None
             self._process.stdin.close()

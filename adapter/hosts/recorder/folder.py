@@ -86,6 +86,11 @@ class Folder:
                 beside.unlink()
             raise
 
+    def abandon(self) -> None:
+        """It is no recording after all: no line has been written."""
+        with contextlib.suppress(OSError):
+            (self.path / TRANSCRIPT).unlink()
+
     def close(self) -> None:
         """Nothing is written any more."""
         os.close(self._transcript)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -30,13 +32,17 @@ Arguments = TypeVarTuple("Arguments")
 PROVENANCE: Final = "host-recorded"
 
 PRELUDE_BYTES: Final = 1024 * 1024
-"""What may go by before the client's first frame: it is held back until then, because it may be no conversation."""
+"""How much of what goes by before the client's first frame is held back until then, because it may be no conversation.
+If it is more, the last of it is."""
 
 VARIABLES: Final[dict[Protocol, tuple[str, ...]]] = {
     "msp": ("params.capabilities", "params.workspaceRoot", "params.workspaceRoots[*]"),
     "acp": ("params.additionalDirectories[*]", "params.clientCapabilities", "params.cwd", "params.mcpServers"),
 }
 """What another client says in its own way, so that the recording plays in another folder."""
+
+VERSION: Final = re.compile(r"Muse Code \d[\w.+-]{0,40}(?: \(\d[\w.+-]{0,60}\))?", re.ASCII)
+"""What Muse prints as its version; anything else is not kept if text is replaced."""
 
 _BRACE: Final = ord("{")
 _BORDER: Final = "\U0010ffff"
@@ -52,8 +58,9 @@ class Recording:
         self._lock = threading.Lock()
         self._over = False
         self._folder: Folder | None = None
-        self._prelude: list[bytes] = []
+        self._prelude: deque[tuple[Direction, bytes]] = deque()
         self._prelude_bytes = 0
+        self._left_out = 0
         self._cutters = {"client": LineCutter(), "server": LineCutter()}
         self._handshake = Handshake()
         self._frames = {"client": 0, "server": 0}
@@ -62,6 +69,7 @@ class Recording:
         self._version_output: str | None = None
         self._serve_flags: list[str] | None = None
         self._described: dict[str, Any] = {}
+        self._ended: dict[str, int] | None = None
 
     @property
     def of_muse_host(self) -> bool:
@@ -78,13 +86,18 @@ class Recording:
 
     def told_version(self, output: str) -> None:
         """What the recorded host prints when it is asked for its version."""
-        self._version_output = plain(output)
+        known = self._redactor is None or VERSION.fullmatch(output)
+        self._version_output = plain(output) if known else None
         self._safely(self._describe)
 
     def told_flags(self, flags: list[str]) -> None:
         """What the `serve` of the recorded host can be started with."""
         self._serve_flags = flags
         self._safely(self._describe)
+
+    def ended_by_itself(self, code: int) -> None:
+        """How the command has ended, though its input had not; negative for a signal."""
+        self._ended = {"exitCode": code} if code >= 0 else {"signal": -code}
 
     def close(self) -> None:
         """It is over; nothing that comes later is kept."""
@@ -105,6 +118,8 @@ class Recording:
                 self._give_up(f"{type(error).__name__} in the recorder")
 
     def _give_up(self, problem: str) -> None:
+        if self._folder is not None and not self._described:
+            self._folder.abandon()
         self._end()
         self._say(f"the recording ends here, what is recorded goes on: {problem}")
 
@@ -143,43 +158,53 @@ class Recording:
             return
         self._tell_time()
         news = False
+        entries = []
         for line in lines:
-            news |= self._handshake.notice(direction, line.data)
-        entries = b"".join([self._entry(direction, line) for line in lines])
+            entry, shown = self._entry(direction, line)
+            # What may not be in the transcript may not be in the manifest.
+            news |= self._handshake.notice(direction, shown)
+            entries.append(entry)
         self._frames[direction] += len(lines)
-        if self._folder is not None:
-            self._folder.append(entries)
-        elif direction == "client" and any(json_object(line.data) for line in lines):
+        if self._folder is None:
+            if direction != "client" or not any(json_object(line.data) for line in lines):
+                return self._hold(direction, entries)
             self._folder = Folder.claim(self._out)
-            self._folder.append(b"".join([*self._prelude, entries]))
-            self._prelude.clear()
             news = True
-        else:
-            return self._hold(entries)
+            entries[:0] = [entry for _, entry in self._prelude]
+            self._prelude.clear()
+            if self._left_out:
+                self._say(f"{self._left_out} lines from before the client's first frame are not in the recording")
+        # First, because a recording without it would not be known to be redacted.
         if news or self._variables() != self._described.get("variables"):
             self._describe()
+        self._folder.append(b"".join(entries))
 
-    def _hold(self, entries: bytes) -> None:
-        self._prelude.append(entries)
-        self._prelude_bytes += len(entries)
-        if self._prelude_bytes > PRELUDE_BYTES:
-            # Whatever this is, the client speaks no protocol.
-            self._end()
+    def _hold(self, direction: Direction, entries: list[bytes]) -> None:
+        self._prelude.extend((direction, entry) for entry in entries)
+        self._prelude_bytes += sum(map(len, entries))
+        while self._prelude_bytes > PRELUDE_BYTES:
+            by, entry = self._prelude.popleft()
+            self._prelude_bytes -= len(entry)
+            self._frames[by] -= 1
+            self._left_out += 1
 
-    def _entry(self, direction: Direction, line: RawLine) -> bytes:
+    def _entry(self, direction: Direction, line: RawLine) -> tuple[bytes, bytes]:
+        """The line for the transcript, and in it the line itself."""
         try:
             text, exact = line.data.decode(), None
         except UnicodeDecodeError:
             text, exact = line.data.decode("utf-8", "replace"), line.data
         entry: dict[str, Any] = {"dir": direction, "raw": text}
+        shown = line.data
         if self._redactor is not None:
             entry["raw"] = _redacted(self._redactor, direction, line, text)
+            shown = entry["raw"].encode()
         elif exact is not None:
             entry["base64"] = base64.b64encode(exact).decode()
         if not line.whole:
             entry["bytes"] = line.length
         entry["atMs"] = self._at_ms
-        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE), shown
 
     # -- manifest
 
@@ -203,6 +228,7 @@ class Recording:
             "variables": self._variables(),
         }
         if ended:
+            about["ended"] = self._ended
             about["frames"] = self._frames
             about["durationMs"] = self._at_ms
         about = {name: value for name, value in about.items() if value is not None}

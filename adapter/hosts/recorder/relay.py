@@ -5,7 +5,7 @@ pipe would, and nothing is held but the line that has not ended. The main thread
 
 How it ends: the end of the client's input is passed on. A signal to stop is passed on too, and the command sees the end
 of its input, has `CLOSE_GRACE` to end, then SIGTERM, `TERM_GRACE`, SIGKILL (`msp.md §23.3`). The recorder ends as the
-command did: with its code, or by its signal.
+command did: with its code, or by its signal. Other signals are the command's affair, and only passed on.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from adapter.hosts.recorder.child import KILL, Child, read_some, write_all
 from adapter.hosts.recorder.questions import HostQuestions, muse_of
 from adapter.hosts.recorder.recording import Recording
 from adapter.hosts.recorder.redact import Redactor
+from adapter.wire.ends import as_it_ended
 
 CLOSE_GRACE: Final = 5.0
 """Seconds a command that was told to stop has to end by itself; as many as the adapter gives a host."""
@@ -46,6 +47,35 @@ EXIT_NOT_FOUND: Final = 127
 
 STOP_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+)
+
+_NOT_PASSED_ON: Final = frozenset(
+    [
+        "SIGABRT",
+        "SIGBUS",
+        "SIGCHLD",
+        "SIGFPE",
+        "SIGILL",
+        "SIGKILL",
+        "SIGPIPE",
+        "SIGSEGV",
+        "SIGSTOP",
+        "SIGSYS",
+        "SIGTRAP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGXCPU",
+        "SIGXFSZ",
+    ]
+)
+"""What cannot be caught, what a process does to itself, and what stops the one who gets it: the command then waits for
+the recorder."""
+
+PASSED_ON: Final = (
+    STOP_SIGNALS
+    if sys.platform == "win32"
+    else tuple(signum for signum in signal.valid_signals() if getattr(signum, "name", "") not in _NOT_PASSED_ON)
 )
 
 Event: TypeAlias = tuple[Literal["signal", "ended", "drained"], int]
@@ -69,17 +99,8 @@ def record(out: Path, command: Sequence[str], *, redact: bool, source: int = 0, 
 
 def leave(code: int) -> NoReturn:
     """End this process as the command has ended."""
-    if code < 0 and sys.platform != "win32":
-        import resource
-
-        # What there is to learn from a core is in the command's own.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with contextlib.suppress(OSError):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-        code = 128 - code
     # Threads may still wait for a client that says nothing.
-    os._exit(code)
+    os._exit(as_it_ended(code))
 
 
 def say(text: str) -> None:
@@ -96,8 +117,8 @@ def _open_stdio() -> None:
 
 
 def _noted_signals() -> int:
-    """From now on each stop signal is a byte that can be read here, except those that this process was started to
-    ignore, and with it the command.
+    """From now on each signal that is passed on is a byte that can be read here, except those that this process was
+    started to ignore, and with it the command.
 
     The byte is written when the signal comes. A handler in Python runs when the main thread next runs Python, which may
     wait by then for what never comes.
@@ -112,7 +133,7 @@ def _noted_signals() -> int:
             # There, only a socket can be written to by itself.
             os.write(note, bytes([signum]))
 
-    for signum in STOP_SIGNALS:
+    for signum in PASSED_ON:
         if signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, handle)
     return noted
@@ -141,12 +162,19 @@ class Relay:
         self._passed = 0
         self._writing = False
         self._drained = False
+        self._told = False
+        self._by_itself = False
+        """Whether the command has ended, or said that it says no more, while it could have been told more."""
+        self._leave_at: float | None = None
+        """When this ends whatever is left to pass on: known once it was told to stop."""
 
     def run(self) -> int:
         """Pass on what comes until the command has ended and what it said has been passed on."""
         for work in (self._pass_input, self._pass_output, self._reap, self._hear_signals):
             threading.Thread(target=work, daemon=True).start()
         code = self._until_ended()
+        if self._by_itself:
+            self._recording.ended_by_itself(code)
         self._child.end_group()
         self._until_drained()
         if self._questions is not None:
@@ -170,29 +198,44 @@ class Relay:
             if what == "ended":
                 return value
             if what == "signal":
-                self._child.signal(value)
-                if not rungs:
-                    self._child.end_input()
+                if value in STOP_SIGNALS and not rungs:
+                    self._told = True
                     rungs = _ladder(time.monotonic())
+                    self._leave_at = rungs[0][0]
+                self._child.signal(value)
+                if rungs:
+                    self._child.end_input()
 
     def _until_drained(self) -> None:
+        """Pass on what is left. A client that was told to stop us may not read, and is not waited for then."""
         passed = -1
+        if self._leave_at is not None:
+            self._leave_at = max(self._leave_at, time.monotonic() + QUIET)
         while not self._drained:
+            left = QUIET if self._leave_at is None else min(QUIET, self._leave_at - time.monotonic())
+            if left <= 0:
+                return
             try:
-                what, _ = self._events.get(timeout=QUIET)
+                what, value = self._events.get(timeout=left)
             except Empty:
                 if self._passed == passed and not self._writing:
+                    say("the command has ended; what it left running can still write, and is not waited for")
                     return
                 passed = self._passed
             else:
-                if what == "signal":
-                    # The client does not read, and is not waited for any longer.
+                if what == "signal" and value in STOP_SIGNALS:
                     return
 
     # -- the others
 
     def _reap(self) -> None:
-        self._events.put(("ended", self._child.wait()))
+        code = self._child.wait()
+        self._notice_end()
+        self._events.put(("ended", code))
+
+    def _notice_end(self) -> None:
+        if not self._told and not self._child.input_over:
+            self._by_itself = True
 
     def _hear_signals(self) -> None:
         while signums := os.read(self._noted, 1):
@@ -217,6 +260,7 @@ class Relay:
                 write_all(self._sink, data)
                 self._writing = False
                 self._passed += 1
+        self._notice_end()
         self._recording.end_of("server")
         self._child.close_stdout()
         _let_go(self._sink)
