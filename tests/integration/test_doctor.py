@@ -293,7 +293,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = ended(start("--muse", "simulated", "doctor", environ=environ(tmp_path), stdout=full))
     assert done.code == 1
-    assert done.stderr.startswith("muse-adapter: the report cannot be written: ")
+    assert done.stderr.startswith("muse-adapter: cannot write to stdout: ")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="it takes a shell")
