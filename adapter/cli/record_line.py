@@ -3,6 +3,7 @@ that is started through it, several times for each session."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,15 +20,21 @@ class RecordLine(NamedTuple):
 def record_line(argv: Sequence[str]) -> RecordLine | None:
     """What a command line in the usual order asks to record; None if it is another one, which is read as all are."""
     match argv:
-        case ["record", out, "--", _, *_] if _is_folder(out):
-            return RecordLine(Path(out), list(argv[3:]), redact=False)
-        case ["record", out, "--redact", "--", _, *_] if _is_folder(out):
-            return RecordLine(Path(out), list(argv[4:]), redact=True)
-        case ["record", "--redact", out, "--", _, *_] if _is_folder(out):
-            return RecordLine(Path(out), list(argv[4:]), redact=True)
+        case ["record", out, "--", _, *_] if _is_word(out):
+            folder, command, redact = recording_folder(out), argv[3:], False
+        case ["record", out, "--redact", "--", _, *_] | ["record", "--redact", out, "--", _, *_] if _is_word(out):
+            folder, command, redact = recording_folder(out), argv[4:], True
         case _:
             return None
+    return RecordLine(folder, list(command), redact) if folder is not None else None
 
 
-def _is_folder(word: str) -> bool:
-    return not word.startswith("-") and Path(word).name not in ("", "..")
+def recording_folder(word: str) -> Path | None:
+    """The folder that a word names: an editor passes `~` on as it is. None if no number could be put behind its
+    name."""
+    folder = Path(os.path.expanduser(word))
+    return None if folder.name in ("", "..") else folder
+
+
+def _is_word(word: str) -> bool:
+    return not word.startswith("-")

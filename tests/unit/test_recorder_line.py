@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.cli.commands.values import new_folder
 from adapter.cli.record_line import record_line
 
 USUAL = [
@@ -27,6 +28,14 @@ def test_everything_behind_the_dashes_is_the_commands() -> None:
     assert line is not None and (line.command, line.redact) == (["sh", "--redact", "--", "--help"], False)
 
 
+def test_a_home_folder_is_one_however_the_line_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    line = record_line(["record", "~/out", "--", "muse"])
+
+    assert line is not None and line.out == tmp_path / "out" == new_folder("~/out")
+
+
 @pytest.mark.parametrize(
     "argv",
     [
@@ -38,6 +47,7 @@ def test_everything_behind_the_dashes_is_the_commands() -> None:
         ["record", "--help"],
         ["record", "--help", "--", "muse"],
         ["record", "/", "--", "muse"],
+        ["record", "x/..", "--", "muse"],
         ["record", "out", "--redakt", "--", "muse"],
         ["record", "out", "--muse", "x", "--", "muse"],
         ["serve", "out", "--", "muse"],

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import typer
 
 from adapter.cli.options import decimal, whole
+from adapter.cli.record_line import recording_folder
 
 _FOLDERS_END: Final = tuple(end for end in (os.sep, os.altsep) if end is not None)
 
@@ -65,8 +66,8 @@ def written_file(text: str) -> Path:
 
 def new_folder(text: str) -> Path:
     """A folder that can be made; `.` and `..` are there always, and no other can have a number behind such a name."""
-    found = Path(text)
-    if found.name in ("", ".."):
+    found = recording_folder(text)
+    if found is None:
         raise ValueError("must be a folder that can be made")
     return found
 
