@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,8 @@ from tests.unit.test_cli_options import muse_adapter
 VARIABLE: Final = "_MUSE_ADAPTER_COMPLETE"
 
 SHELLS: Final = ("bash", "zsh", "fish")
+
+PROGRAM: Final = Path(sys.executable).parent / "muse-adapter"
 
 
 def completed(line: str) -> list[str]:
@@ -134,7 +137,42 @@ def test_other_shells_are_offered_the_value_of_an_option_with_the_option() -> No
     assert '(("--log-level=debug"))' in muse_adapter(**asked, **{VARIABLE: "complete_zsh"}).stdout
 
 
-@pytest.mark.parametrize("asked", ["nonsense", "complete_nonsense", "nonsense_bash"])
+@pytest.mark.parametrize("columns", ["1", "40", "200"])
+@pytest.mark.parametrize("line", ["", "output --", "--"])
+def test_each_thing_that_is_offered_is_one_line_however_wide_the_terminal_is(columns: str, line: str) -> None:
+    asked = {"_TYPER_COMPLETE_ARGS": f"muse-adapter {line}", "COLUMNS": columns, "TERMINAL_WIDTH": columns}
+    fish = muse_adapter(**asked, **{VARIABLE: "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}).stdout
+    zsh = muse_adapter(**asked, **{VARIABLE: "complete_zsh"}).stdout
+
+    offered = [each.partition("\t")[0] for each in fish.splitlines()]
+    assert offered == completed(f"muse-adapter {line}")
+    items = zsh.removeprefix("_arguments '*: :((").removesuffix("))'\n").splitlines()
+    assert [item.split('"')[1] for item in items] == offered
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"COMP_WORDS": "muse-adapter"},
+        {"COMP_CWORD": "1"},
+        {"COMP_WORDS": "muse-adapter\nd", "COMP_CWORD": "-1"},
+        {"COMP_WORDS": "muse-adapter\nd", "COMP_CWORD": "x"},
+        {"COMP_WORDS": "muse-adapter\nd", "COMP_CWORD": "99"},
+        {"COMP_WORDS": "", "COMP_CWORD": "0"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("shell", ALL_SHELLS)
+def test_a_shell_that_tells_half_of_the_line_gets_no_traceback(shell: str, environ: dict[str, str]) -> None:
+    done = muse_adapter(**environ, **{VARIABLE: f"complete_{shell}"})
+
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
+    assert "jsonrpc" not in done.stdout
+
+
+@pytest.mark.parametrize("asked", ["1", "nonsense", "complete_nonsense", "nonsense_bash"])
 @pytest.mark.parametrize("argv", [[], ["serve"], ["--muse", "simulated"], ["login"]], ids=" ".join)
 def test_who_asks_for_completion_never_gets_a_server(asked: str, argv: list[str]) -> None:
     done = muse_adapter(*argv, **{VARIABLE: asked})
@@ -168,6 +206,77 @@ def test_what_sets_it_up_is_printed_for_the_shell_that_is_named(shell: str) -> N
     assert f"{VARIABLE}=complete_{shell}" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--show-completion=zsh"],
+        ["--muse", "x", "--show-completion", "zsh"],
+        ["--show-completion", "zsh", "--muse", "--show-completion"],
+        ["--muse=x", "--allow-all", "--show-completion", "zsh"],
+        ["--muse", "--install-completion", "--show-completion", "zsh"],
+    ],
+    ids=" ".join,
+)
+def test_the_name_of_a_shell_is_taken_wherever_the_option_stands(argv: list[str]) -> None:
+    done = muse_adapter(*argv)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{VARIABLE}=complete_zsh" in done.stdout
+
+
+@pytest.mark.parametrize("argv", [["--show-completion"], ["--show-completion", "--muse", "x"]], ids=" ".join)
+def test_without_a_name_it_is_the_shell_this_is_called_from(argv: list[str]) -> None:
+    line = " ".join([f"'{sys.executable}' -m adapter.cli.entry", *argv])
+    done = subprocess.run(["bash", "-c", f"{line}; true"], capture_output=True, text=True, timeout=SECONDS, check=True)
+
+    assert f"{VARIABLE}=complete_bash" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["--show-completion", "zsh", "extra"], "No such command 'extra'."),
+        (["--show-completion", "doctor"], "'--show-completion': must be one of bash, "),
+        (["--show-completion", "zsh", "doctor"], "'--show-completion': goes with no command"),
+        (["--install-completion", "bash", "serve"], "'--install-completion': goes with no command"),
+        (["--show-completion", "zsh", "--install-completion"], "'--install-completion': goes without --show-"),
+        (["doctor", "--show-completion"], "No such option '--show-completion'."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_else_is_written_beside_it_is_refused(tmp_path: Path, argv: list[str], problem: str) -> None:
+    done = muse_adapter(*argv, HOME=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_says_that_a_shell_may_be_named() -> None:
+    text = muse_adapter("--help").stdout
+
+    assert "--install-completion [SHELL]" in text and "--show-completion [SHELL]" in text
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, shell: str) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    done = muse_adapter("--install-completion", shell, HOME=str(place / "home"))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"muse-adapter: completion cannot be set up: {place}/home.*: .+\n", done.stderr)
+
+
+def test_settings_of_a_shell_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".zshrc").write_bytes(b"\xff\n")
+    done = muse_adapter("--install-completion", "zsh", HOME=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"muse-adapter: completion cannot be set up: .+\n", done.stderr)
+    assert (tmp_path / ".zshrc").read_bytes() == b"\xff\n"
+
+
 @pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
 def test_a_shell_that_is_not_known_is_refused(tmp_path: Path, option: str) -> None:
     done = muse_adapter(option, "nosh", HOME=str(tmp_path))
@@ -192,25 +301,59 @@ def test_it_is_set_up_in_the_files_of_the_shell_only(tmp_path: Path, shell: str,
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == files
 
 
-# -- a real shell
+# -- real shells
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.parametrize("columns", ["30", "200"])
+def test_fish_completes_a_line(tmp_path: Path, columns: str) -> None:
+    def offered(line: str) -> list[str]:
+        script = f"{muse_adapter('--show-completion', 'fish').stdout}\ncomplete --do-complete '{line}'"
+        environ = {"HOME": str(tmp_path), "COLUMNS": columns, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=environ,
+            check=True,
+        )
+        return [each.partition("\t")[0] for each in done.stdout.splitlines()]
+
+    assert sorted(offered("muse-adapter ")) == sorted(COMMANDS)
+    assert offered("muse-adapter --muse=simulated:1.3") == ["--muse=simulated:1.3.0"]
+    assert sorted(offered("muse-adapter doctor --client ")) == sorted(profile.name for profile in CLIENTS)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
+def test_zsh_completes_a_line(tmp_path: Path) -> None:
+    (tmp_path / ".zshrc").write_text(
+        f"PS1='ready> '\nPATH={PROGRAM.parent}:$PATH\nunsetopt beep list_beep\n"
+        "autoload -Uz compinit; compinit -u\n" + muse_adapter("--show-completion", "zsh").stdout
+    )
+    with at_a_terminal(tmp_path, ["zsh", "-i"], ZDOTDIR=str(tmp_path)) as terminal:
+        read_past(terminal, b"ready> ")
+        for typed, shown in (
+            (b"simu", b"muse-adapter simulate "),
+            (b"output s i --res", b"muse-adapter output s i --resume "),
+            (b"--muse=simulated:1.3", b"muse-adapter --muse=simulated:1.3.0 "),
+            (b"d", b"doctor  -- say whether it works here"),
+        ):
+            os.write(terminal, b"\x15muse-adapter " + typed + b"\t")
+            read_past(terminal, shown)
+
+
+# -- bash
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_a_line(tmp_path: Path) -> None:
-    program = Path(sys.executable).parent / "muse-adapter"
-    if not program.exists():
-        pytest.skip("the script is not installed")
     (tmp_path / "rc").write_text(
-        f"PS1='ready> '\nPATH={program.parent}:$PATH\nbind 'set bell-style none'\n"
+        f"PS1='ready> '\nPATH={PROGRAM.parent}:$PATH\nbind 'set bell-style none'\n"
         + muse_adapter("--show-completion", "bash").stdout
     )
     (tmp_path / "a-file").touch()
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(tmp_path)
-        os.environ |= {"HOME": str(tmp_path), "TERM": "dumb", "HISTFILE": "", "INPUTRC": "/dev/null"}
-        os.execvp("bash", ["bash", "--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"])
-    try:
+    with at_a_terminal(tmp_path, ["bash", "--noprofile", "--rcfile", str(tmp_path / "rc"), "-i"]) as terminal:
         read_until(terminal, b"ready> ")
         os.write(terminal, b"muse-adapter simu\t")
         read_until(terminal, b"simulate ")
@@ -226,11 +369,30 @@ def test_bash_completes_a_line(tmp_path: Path) -> None:
         ):
             os.write(terminal, b"\x15muse-adapter " + typed + b"\t")
             read_until(terminal, shown)
+
+
+@contextlib.contextmanager
+def at_a_terminal(folder: Path, shell: list[str], **environ: str) -> Iterator[int]:
+    """A shell that runs in a folder, which is its home, as our end of its terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.environ |= {"HOME": str(folder), "TERM": "dumb", "HISTFILE": "", "INPUTRC": "/dev/null", **environ}
+        os.execvp(shell[0], shell)
+    try:
+        yield terminal
     finally:
         os.close(terminal)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 9)
         os.waitpid(pid, 0)
+
+
+def read_past(terminal: int, words: bytes) -> None:
+    """Read until something is shown."""
+    shown = b""
+    while words not in shown:
+        shown += os.read(terminal, 1024)
 
 
 def read_until(terminal: int, end: bytes) -> None:

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from adapter.cli.commands.completion import HELP
-from adapter.cli.options import COMMANDS, flag
+from adapter.cli.commands.completion import INSTALL, SHOW
+from adapter.cli.options import COMMANDS
 from host_probe.probe import VERSION_TIMEOUT
 from tests.command_line_page import with_commands
 from tests.unit.test_cli_options import PROGRAMS, muse_adapter
@@ -33,7 +33,7 @@ def test_each_mistake_that_is_shown_is_what_comes_of_it() -> None:
 
 def test_what_is_told_is_so() -> None:
     assert f"at most {VERSION_TIMEOUT:g} seconds" in TEXT
-    assert all(f"`{flag(name)}`" in TEXT or f" {flag(name)}\n" in TEXT for name in HELP)
+    assert all(f"`{name}`" in TEXT or f" {name}\n" in TEXT for name in (INSTALL, SHOW))
     assert all(f"`{name}`" in TEXT for name in PROGRAMS)
 
 

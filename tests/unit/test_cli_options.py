@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter import __version__
 from adapter.cli.options import COMMANDS, OPTIONS, GlobalOptions, flag, told, wanted
 from adapter.msp.budgets import STARTUP_TIMEOUT
 from adapter.wire.framing import ACP_FRAME_CAP, MSP_FRAME_CAP
@@ -173,6 +174,41 @@ def test_a_command_refuses_what_it_does_not_know_without_a_traceback(command: st
 )
 def test_where_to_look_is_the_help_of_the_command(argv: list[str], where: str) -> None:
     assert muse_adapter(*argv).stderr.endswith(f"\nTry `{where} --help`.\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "near"),
+    [
+        (["demo", "--log-leve", "x"], None),
+        (["inspect", ".", "--startup-timeou=1"], None),
+        (["output", "s", "--acp-frame-ca=1"], None),
+        (["output", "s", "--startup-timeou=1"], "--startup-timeout"),
+        (["serve", "--log-leve", "x"], "--log-level"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_only_what_the_help_of_the_command_shows_is_suggested(argv: list[str], near: str | None) -> None:
+    problem = muse_adapter(*argv).stderr.splitlines()[0]
+
+    assert problem.partition(" Did you mean ")[2] == (f"'{near}'?" if near else "")
+    assert (f"{near} " in muse_adapter(argv[0], "--help").stdout) is (near is not None)
+
+
+@pytest.mark.parametrize("command", ["", *sorted(set(COMMANDS) - PROGRAMS)])
+def test_the_versions_are_shown_behind_every_command_whatever_else_it_needs(command: str) -> None:
+    done = muse_adapter(*command.split(), "--version", "--muse", "simulated")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"muse-adapter {__version__}\n")
+    assert "\nsimulated Muse " in done.stdout
+
+
+@pytest.mark.parametrize("word", ["--help", "--version", "--bogus", "-h"])
+def test_behind_two_dashes_nothing_is_an_option(word: str) -> None:
+    done = muse_adapter("--", word)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"muse-adapter: No such command '{word}'.\n")
 
 
 @pytest.mark.parametrize("option", ["--bogus", "--music", "--nonsense", "-x"])

@@ -13,8 +13,7 @@ import pytest
 import typer
 
 from adapter.cli.commands import app
-from adapter.cli.commands.completion import HELP
-from adapter.cli.options import flag, wanted
+from adapter.cli.options import wanted
 from adapter.hosts.simulated import options as simulated
 from tests.documents import DOCUMENTS, command_lines
 
@@ -28,9 +27,8 @@ OF_THEIR_OWN = {
 
 
 def flags(command: Any) -> dict[str, bool]:
-    """The options of a command, and whether each takes a value. Those for completion take the name of a shell."""
-    found = {name: not one.is_flag for one in command.params for name in one.opts if name.startswith("-")}
-    return found | {name: True for name in map(flag, HELP) if name in found}
+    """The options of a command, and whether each takes a value."""
+    return {name: not one.is_flag for one in command.params for name in one.opts if name.startswith("-")}
 
 
 def mistakes(line: str) -> Iterator[str]:

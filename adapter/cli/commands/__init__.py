@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -30,6 +30,7 @@ from adapter.cli.commands.record import record
 from adapter.cli.commands.replay import replay
 from adapter.cli.commands.serve import serve
 from adapter.cli.commands.simulate import simulate
+from adapter.cli.commands.values import Reads
 from adapter.cli.entry import COMPLETION
 from adapter.cli.options import COMMANDS, GlobalOptions
 from adapter.cli.stdout import Unwritable, claim_stdout, let_go_of_stdout
@@ -51,8 +52,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     subcommand_metavar="[COMMAND] [ARGS]...",
-    # Our own says it in the words of all the others.
+    # Our own say it in the words of all the others.
     context_settings={"help_option_names": []},
+    add_completion=False,
 )
 
 
@@ -61,9 +63,9 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
     asked = os.environ.get(COMPLETION, "")
     claim_stdout()
     try:
-        completion.prepare(argv, os.environ, completing=bool(asked))
         with completion.in_words_of_the_shell(asked, os.environ):
-            code = _application().main(list(argv), PROGRAM, standalone_mode=False, obj=options)
+            root: Any = typer.main.get_command(app)
+            code = root.main(completion.with_shell(argv), PROGRAM, standalone_mode=False, obj=options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
@@ -75,13 +77,6 @@ def run(argv: Sequence[str], options: GlobalOptions = GlobalOptions()) -> NoRetu
     finally:
         end_unasked()
     sys.exit(code)
-
-
-def _application() -> Any:
-    root: Any = typer.main.get_command(app)
-    for option in root.params:
-        option.help = completion.HELP.get(option.name, option.help)
-    return root
 
 
 def _untold(error: Unwritable) -> int:
@@ -108,14 +103,39 @@ def _problem(error: Any) -> str:
     """What is wrong; typer compares an option with others by its dashes too, and finds any that is short alike."""
     if not hasattr(error, "option_name") or not hasattr(error, "possibilities"):
         return str(error.format_message())
-    known = {name.lstrip("-"): name for name in error.possibilities or ()}
+    shown = {name for one in error.ctx.command.params if not getattr(one, "hidden", False) for name in one.opts}
+    known = {name.lstrip("-"): name for name in error.possibilities or () if name in shown}
     near = get_close_matches(error.option_name.lstrip("-"), known, cutoff=_NEAR)
     sentence = f"No such option '{error.option_name}'."
     return f"{sentence} Did you mean {', '.join(repr(known[name]) for name in near)}?" if near else sentence
 
 
-def _root(context: typer.Context) -> None:
+def _root(
+    context: typer.Context,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            completion.INSTALL,
+            metavar="[SHELL]",
+            help="set up completion in the shell this is called from, or in the one that is named",
+            autocompletion=completion.matching_shells,
+        ),
+        Reads(completion.shell),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            completion.SHOW,
+            metavar="[SHELL]",
+            help="print what does that",
+            autocompletion=completion.matching_shells,
+        ),
+        Reads(completion.shell),
+    ] = None,
+) -> None:
     """ACP adapter for Muse Code: editors speak ACP to it, it drives Muse hosts. Without a command it serves."""
+    if install is not None or show is not None:
+        completion.set_up(context, install, show)
     if context.invoked_subcommand is None:
         serve(context)
 

@@ -1,29 +1,34 @@
-"""Completion of the command line. Typer sets it up and finds what is offered; here is what it does not know: that bash
-takes a word apart at `:` and `=`, and that what stands behind `--option=` is to be completed with that before it."""
+"""Completion of the command line. Typer sets it up and finds what is offered; here is what it does not know: that the
+name of a shell may be left out, that bash takes a word apart at `:` and `=`, and that what stands behind `--option=` is
+to be completed with that before it."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import subprocess
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import typer
+from typer.completion import get_completion_inspect_parameters, install_callback, show_callback
 
-from adapter.cli.commands.values import Reads, one_of
-from adapter.cli.options import flag
-
-HELP: Final = {
-    "install_completion": "set up completion in the shell this is called from, or in the one that is named",
-    "show_completion": "print what does that",
-}
-"""What the options that Typer adds are for, in the words of all the others."""
+from adapter.cli.commands.values import one_of, wrong
+from adapter.cli.options import OPTIONS, flag
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
-_NO_DETECTION: Final = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
-"""With this in the environment Typer's options take the name of a shell, without it they never do."""
+INSTALL: Final = "--install-completion"
+SHOW: Final = "--show-completion"
+
+_NO_PARAMETER: Final[Any] = None
+
+_HERE: Final = "\0"
+"""In the place of a name it is the shell this is called from: no word of a command line can be this one."""
+
+_WIDE: Final = "100000"
+"""Columns in which each description is one line: to fish every line is something that is offered."""
 
 _BREAK: Final = re.compile("[:=]+")
 """A word of bash that is nothing but the place where it takes words apart."""
@@ -32,24 +37,52 @@ _ZSH_ITEM: Final = re.compile(r"""^(_arguments '\*: :\(\()?"(?=[^"])""", re.MULT
 """Where what zsh is offered begins."""
 
 
-def prepare(argv: Sequence[str], environ: MutableMapping[str, str], *, completing: bool) -> None:
-    """Let the options take the name of a shell if one is written, or may be asked for.
+def with_shell(argv: Sequence[str]) -> list[str]:
+    """The command line with a word for the shell behind the options that take one: it need not be written."""
+    words = list(argv)
+    at = 0
+    # Behind a command everything is for that.
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        name, equals, _ = words[at].partition("=")
+        follows = words[at + 1] if at + 1 < len(words) else "-"
+        if name in (INSTALL, SHOW) and not equals and follows.startswith("-"):
+            words[at] += f"={_HERE}"
+        elif not equals and takes_value(name):
+            at += 1
+        at += 1
+    return words
 
-    Raises:
-        typer.BadParameter: it is the name of none.
-    """
-    option, equals, shell = (argv[0] if argv else "").partition("=")
-    if option in map(flag, HELP) and not equals and len(argv) > 1 and not argv[1].startswith("-"):
-        equals, shell = "=", argv[1]
-    named = option in map(flag, HELP) and bool(equals)
-    if named:
-        try:
-            Reads(one_of(SHELLS)).taken(shell)
-        except typer.BadParameter as error:
-            error.param_hint = f"'{option}'"
-            raise
-    if named or completing:
-        environ[_NO_DETECTION] = "1"
+
+def takes_value(option: str) -> bool:
+    """Whether a global option is given a value; that of an option that there is not does not matter."""
+    return option in (INSTALL, SHOW) or any(flag(name) == option and one.metavar for name, one in OPTIONS.items())
+
+
+def shell(text: str) -> str:
+    """The name of a shell, or what stands for the one this is called from."""
+    return text if text == _HERE else one_of(SHELLS)(text)
+
+
+def matching_shells(incomplete: str) -> list[str]:
+    """The shells the names of which begin like this."""
+    return [name for name in SHELLS if name.startswith(incomplete)]
+
+
+def set_up(context: typer.Context, install: str | None, show: str | None) -> NoReturn:
+    """Set completion up, or print what would be."""
+    (given, name), *more = [(option, name) for option, name in ((INSTALL, install), (SHOW, show)) if name is not None]
+    if more:
+        raise wrong(given, f"goes without {SHOW}")
+    if context.invoked_subcommand is not None:
+        raise wrong(given, "goes with no command")
+    named: Any = True if name == _HERE else name
+    try:
+        (install_callback if given == INSTALL else show_callback)(context, _NO_PARAMETER, named)
+    except OSError as error:
+        typer.echo(f"muse-adapter: completion cannot be set up: {error.filename}: {error.strerror}", err=True)
+    except (UnicodeError, subprocess.SubprocessError) as error:
+        typer.echo(f"muse-adapter: completion cannot be set up: {error}", err=True)
+    raise typer.Exit(1)
 
 
 class Line(NamedTuple):
@@ -84,6 +117,10 @@ def put_together(words: Sequence[str], at: int) -> Line:
 @contextlib.contextmanager
 def in_words_of_the_shell(asked: str, environ: MutableMapping[str, str]) -> Iterator[None]:
     """Inside, Typer answers what a shell has `asked`; the shell is told that in the words it can use."""
+    if asked:
+        # By this Typer gets to know the shells; its options are not used.
+        get_completion_inspect_parameters()
+        environ["COLUMNS"] = environ["TERMINAL_WIDTH"] = _WIDE
     line = _line(asked, environ)
     if line is None:
         yield
@@ -98,8 +135,9 @@ def in_words_of_the_shell(asked: str, environ: MutableMapping[str, str]) -> Iter
 
 def _line(asked: str, environ: MutableMapping[str, str]) -> Line | None:
     """The line to be completed, if its last word needs care; that of bash is put together for Typer as well."""
-    if asked == "complete_bash" and environ.get("COMP_CWORD", "").isdecimal():
-        line = put_together(environ.get("COMP_WORDS", "").split("\n"), int(environ["COMP_CWORD"]))
+    if asked == "complete_bash":
+        words, at = environ.get("COMP_WORDS", "").split("\n"), environ.get("COMP_CWORD", "")
+        line = put_together(words, int(at) if at.isdecimal() else len(words))
         environ["COMP_WORDS"], environ["COMP_CWORD"] = "\n".join(line.words), str(len(line.words) - 1)
         return line
     if asked in ("complete_zsh", "complete_fish"):

@@ -93,10 +93,23 @@ def _parameters(shown: Collection[str]) -> Iterator[Parameter]:
         completion = {"autocompletion": _COMPLETIONS.get(name)}
         words |= {"metavar": option.metavar, "callback": Reads(option.read).taken, **completion}
         yield _keyword(name, Annotated[str | None, typer.Option(flag(name), **words)], default=None)
-    words = {"help": "show the versions of this program, of Python and of Muse", "hidden": "version" not in shown}
+    words = {
+        "help": "show the versions of this program, of Python and of Muse",
+        "hidden": "version" not in shown,
+        "is_eager": True,
+        "callback": _need_no_more,
+    }
     yield _keyword("version", Annotated[bool, typer.Option("--version", **words)], default=False)
     words = {"help": "show this", "is_eager": True, "callback": _show_help}
     yield _keyword("help", Annotated[bool, typer.Option("--help", "-h", **words)], default=False)
+
+
+def _need_no_more(context: typer.Context, value: bool) -> bool:
+    """Whoever asks for the versions need not say what to do besides."""
+    if value:
+        for parameter in context.command.params:
+            parameter.required = False
+    return value
 
 
 def _show_help(context: typer.Context, value: bool) -> bool:

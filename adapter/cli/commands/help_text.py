@@ -51,3 +51,9 @@ class CommandHelp(_PlainHelp, typer.core.TyperCommand):
 
 class GroupHelp(_PlainHelp, typer.core.TyperGroup):
     """The program."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that a word names; behind `--` one that begins with a dash is no option either."""
+        if args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}.")
+        return super().resolve_command(ctx, args)
