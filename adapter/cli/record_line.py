@@ -3,7 +3,7 @@ that is started through it, several times for each session."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,10 @@ def record_line(argv: Sequence[str]) -> RecordLine | None:
 def recording_folder(word: str) -> Path | None:
     """The folder that a word names: an editor passes `~` on as it is. None if no number could be put behind its
     name."""
-    folder = Path(os.path.expanduser(word))
+    folder = Path(word)
+    with contextlib.suppress(RuntimeError):
+        # Of `~name` there may be nobody.
+        folder = folder.expanduser()
     return None if folder.name in ("", "..") else folder
 
 
