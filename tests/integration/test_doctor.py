@@ -265,6 +265,22 @@ def test_a_bundle_is_written_beside_the_report(tmp_path: Path) -> None:
     assert doctor(tmp_path, "-o", str(file)).code == 2, "without --support there is no such file"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere paths are characters")
+def test_bytes_that_are_no_characters_cost_no_report(tmp_path: Path) -> None:
+    half = "caf\udce9"
+    odd = {f"MUSE_{half}": "1", "XDG_CACHE_HOME": f"/nowhere/{half}", "PATH": f"/nowhere/{half}:/usr/bin:/bin"}
+    for muse in ("simulated", f"/nowhere/{half}/muse"):
+        found = document(tmp_path, muse=muse, **odd)
+        assert_shape(found)
+        assert "MUSE_caf\ufffd" in checks(found)["environment"]["details"]["set"]
+        assert b"caf\xef\xbf\xbd" in doctor(tmp_path, muse=muse, **odd).stdout
+    file = tmp_path / "bundle.zip"
+    done = doctor(tmp_path, "--support", "-o", str(file), **odd)
+    assert done.code == 0, done.stderr
+    with zipfile.ZipFile(file) as bundle:
+        assert all(json.loads(bundle.read(name)) for name in bundle.namelist() if name.endswith(".json"))
+
+
 # -- where it goes
 
 
