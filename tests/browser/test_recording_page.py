@@ -88,7 +88,7 @@ def test_the_head_opens_and_leads_to_frames(opened: Chromium) -> None:
 
     assert "tester 3" in opened.text("#facts")
     titles = opened.run("[...document.querySelectorAll('#summaries h2')].map((one) => one.textContent).join()")
-    assert titles == "Turns,Asked of the user,Failures,Slowest answers,Never answered"
+    assert titles == "Turns,Asked of the user,Failures,Not available here,Slowest answers,Never answered"
     opened.click("#summaries table:last-of-type a")
     wait_for_frame(opened, 18)
     assert opened.text("#detail h2") == "Frame 18 skill/list"
@@ -135,7 +135,7 @@ def test_filters_choose_rows(opened: Chromium, filter_id: str, value: str, rows:
 
 def test_filters_work_together(opened: Chromium) -> None:
     opened.click("#failed")
-    assert opened.run(SHOWN) == "9 17 19"
+    assert opened.run(SHOWN) == "9 19", "what is not available, as 17, is no failure"
     choose(opened, "session", "1")
     assert opened.run(SHOWN) == "9"
     turns = opened.run("[...document.querySelectorAll('#turn option')].map((one) => one.textContent).join()")
@@ -289,3 +289,56 @@ def test_what_is_printed_has_all_rows_and_the_facts(opened: Chromium) -> None:
 
     assert opened.run("window.printed") == 17
     assert opened.run("document.getElementById('about').open")
+
+
+def test_probes_are_apart_from_failures_and_can_be_chosen(browser: Chromium, tmp_path: Path) -> None:
+    made = Transcript()
+    made.shake_hands()
+    nobody = {"sessionId": "00000000-0000-0000-0000-000000000000"}
+    made.refuse(made.ask("skill/list", nobody), -32601, "no such method", {"kind": "methodNotFound"})
+    made.refuse(made.ask("skill/list", {"sessionId": SESSION}), -32601, "no such method", {"kind": "methodNotFound"})
+    browser.look(1280, 900)
+    browser.open(page_of(made, tmp_path))
+    colours = [
+        browser.run(f"getComputedStyle(document.querySelector('#r{place} .words')).color") for place in (1, 3, 5)
+    ]
+    assert len(set(colours)) == 3, "usual, a probe, not available"
+    choose(browser, "kind", "probe")
+    assert browser.run(SHOWN) == "3 4"
+    assert browser.run("[...document.querySelectorAll('#session option')].length") == 2
+    choose(browser, "kind", "")
+    browser.click("#failed")
+    assert browser.run(SHOWN) == ""
+
+
+def test_how_the_host_ended_stands_below_the_ladder(browser: Chromium, tmp_path: Path) -> None:
+    browser.look(1280, 900)
+    browser.open(page_of(conversation(), tmp_path, {"ended": {"signal": 11}}))
+    assert browser.text("#ending") == "The host ended by SIGSEGV."
+    assert browser.run("document.querySelector('#ending').className") == "failed"
+    browser.click("#about summary")
+    browser.wait("document.getElementById('about').open")
+    assert "ended by SIGSEGV" in browser.text("#summaries")
+
+    browser.open(page_of(conversation(), tmp_path, {}))
+    assert browser.run("document.getElementById('ending').hidden")
+
+
+@pytest.mark.parametrize("height", [800, 500])
+def test_on_a_phone_an_open_frame_hides_neither_the_filters_nor_the_ladder(
+    browser: Chromium, tmp_path: Path, height: int
+) -> None:
+    browser.look(400, height)
+    browser.open(page_of(conversation(), tmp_path, {"ended": {"exitCode": 1}}) + "#f9")
+    box = "document.querySelector('{}').getBoundingClientRect()"
+    edges = [
+        [browser.run(f"{box.format(one)}.{edge}") for edge in ("top", "bottom")]
+        for one in ("#filters", "#scroll", "#ending", "#detail", "#detail pre")
+    ]
+    filters, ladder, ending, detail, frame = edges
+    assert filters[0] >= 0 and filters[1] <= ladder[0] and ladder[1] <= ending[0] and ending[1] <= detail[0]
+    assert detail[1] <= height and ladder[1] - ladder[0] >= 2 * 28 and frame[1] - frame[0] >= 2 * 18
+    current = [browser.run(f"{box.format('.row.current')}.{edge}") for edge in ("top", "bottom")]
+    assert ladder[0] <= current[0] + 1 and current[1] - 1 <= ladder[1], "the row of the frame is seen"
+    cut = browser.run("[...document.querySelectorAll('#filters select')].some((one) => one.clientWidth < 120)")
+    assert not cut

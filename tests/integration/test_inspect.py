@@ -57,7 +57,7 @@ def test_filters_choose_what_is_shown() -> None:
 
     methods = [line.split("│ ")[1].split()[0] for line in turns.stdout.splitlines() if "│ " in line]
     assert set(methods) == {"turn/start", "turn/started", "turn/completed"}
-    assert "Nothing in it fits" in nothing.stdout and nothing.returncode == 0
+    assert "No frame fits" in nothing.stdout and nothing.returncode == 0
     assert by_number.stdout == by_id.stdout
     assert "session/start" in by_number.stdout and "initialize" not in by_number.stdout
 

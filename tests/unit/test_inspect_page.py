@@ -62,6 +62,17 @@ def plain(directory: Path) -> str:
     return page(*made.read(directory / "r"), "trees")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name are POSIX's")
+def test_a_pipe_in_the_place_of_a_page_is_left_as_it_is(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    os.mkfifo(target)
+    made = Transcript()
+    made.shake_hands()
+    with pytest.raises(NoPage, match="it is no regular file"):
+        write_page(target, *made.read(tmp_path / "r"), "trees")
+    assert target.is_fifo()
+
+
 def test_nothing_that_was_recorded_is_markup(tmp_path: Path) -> None:
     usual, attacked = Elements(plain(tmp_path)), Elements(hostile(tmp_path))
 

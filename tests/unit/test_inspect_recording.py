@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,14 @@ from tests.inspecting import Transcript, rows
 def transcript(directory: Path, data: bytes) -> Path:
     (directory / "transcript.ndjson").write_bytes(data)
     return directory
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
 
 
 def hands_shaken() -> bytes:
@@ -114,6 +124,23 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "transcript.ndjson").mkdir()
 
     with pytest.raises(NoRecording, match=r"transcript\.ndjson cannot be read: "):
+        read_recording(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with a name and devices are POSIX's")
+@pytest.mark.parametrize("create", [make_pipe, make_device])
+def test_what_is_no_file_is_not_read(tmp_path: Path, create: Callable[[Path], None]) -> None:
+    """Whoever opened a pipe would wait for its writer, and `/dev/zero` never ends."""
+    made = Transcript()
+    made.shake_hands()
+    manifest, transcript = (made.write(tmp_path, {}) / name for name in ("manifest.json", "transcript.ndjson"))
+    manifest.unlink()
+    create(manifest)
+    assert read_recording(tmp_path).notes == ("manifest.json cannot be used: it is no regular file",)
+
+    transcript.unlink()
+    create(transcript)
+    with pytest.raises(NoRecording, match=r"transcript\.ndjson cannot be read: it is no regular file"):
         read_recording(tmp_path)
 
 

@@ -85,7 +85,7 @@ def test_with_several_sessions_each_row_tells_its_own(tmp_path: Path, capsys: py
     assert "│ - initialize" in text and "│ 1 session/statusChanged" in text and "│ 2 session/statusChanged" in text
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [80, 60, 40])
 def test_on_a_terminal_no_line_is_wider_than_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
@@ -99,8 +99,49 @@ def test_on_a_terminal_no_line_is_wider_than_it(
 
     assert STYLES.search(text) and "\x1b" not in "".join(lines)
     assert max(cell_len(line) for line in lines) <= columns
-    broken = [line for line in lines if "│      │" in line]
+    broken = [line for line in lines if ("│      │" if columns >= 60 else "│  │") in line]
     assert len(broken) > 2, "what does not fit goes on below, between the same two lines"
+
+
+def test_a_narrow_terminal_gets_less_beside_each_other_and_words_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    made = with_a_turn()
+    made.item(
+        "started", {"itemId": "i2", "kind": "toolCall", "tool": "cat", "args": '{"path":"/work/orchard/oak.txt"}'}
+    )
+    made.server("no frame")
+    lines = STYLES.sub("", shown(made, tmp_path, capsys)).splitlines()
+
+    at = lines.index("    client host")
+    assert lines[at + 1] == "1   │─▶│ initialize  tester 3"
+    assert lines[at + 2 : at + 4] == [
+        "2   │◀╌│ initialize  muse-session-server",
+        "    │  │ 1.2.1, grants sessionMcp  10 ms",
+    ]
+    assert lines[lines.index("Failures") + 1] == "5  item/completed  bash: failed"
+
+
+def test_how_the_host_ended_stands_below_the_ladder_however_it_is_filtered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = Transcript()
+    made.shake_hands()
+    recording, ladder = made.read(tmp_path, {"ended": {"signal": 9}})
+    screen = Screen(recording, ladder, "trees")
+    screen.rungs(ladder.entries)
+    screen.rungs([])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[2].startswith("2 0.010 │◀╌╌╌╌╌│ initialize")
+    assert lines[3:] == [
+        "        the host ended by SIGKILL",
+        "No frame fits what was asked for.",
+        "the host ended by SIGKILL",
+    ]
 
 
 def test_no_colour_is_shown_to_who_wants_none(
@@ -161,4 +202,4 @@ def test_a_ladder_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
     made = Transcript()
     made.shake_hands()
 
-    assert "Nothing in it fits what was asked for." in shown(made, tmp_path, capsys, errors=True)
+    assert "No frame fits what was asked for." in shown(made, tmp_path, capsys, errors=True)

@@ -10,6 +10,7 @@ from typing import Final
 from adapter.cli.inspect import words
 from adapter.cli.inspect.acp_words import ANSWERS, SAYS, UPDATES, generic_answer
 from adapter.cli.inspect.members import Members
+from adapter.cli.inspect.refusals import refused
 from adapter.cli.inspect.story import Asked, Frame, Kind, Said, Story
 
 _KINDS: Final[dict[str, Kind]] = {
@@ -54,7 +55,7 @@ class AcpReader:
         if kind == "consent":
             self._consent(frame, session, turn)
         if frame.refused:
-            return Said(words.refusal(frame.error), kind, session, turn, failed=True)
+            return refused(frame, kind, session, turn)
         if frame.method == "session/update":
             return self._update(frame, session, turn)
         if frame.method == "session/request_permission":

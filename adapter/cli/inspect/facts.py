@@ -53,6 +53,7 @@ def facts(recording: Recording, ladder: Ladder) -> list[tuple[str, str]]:
             f"{totals.frames['server']:,} from the {side.server} ({words.size(totals.sizes['server'])})",
         ),
         ("duration", lasted),
+        ("ended", "" if ladder.ending is None else ladder.ending.words),
         ("holds", _counts(ladder)),
         *_sessions(ladder),
     ]
@@ -66,7 +67,9 @@ def _counts(ladder: Ladder) -> str:
         (len(ladder.asked), "question to the user", "questions to the user"),
         (len(ladder.reads), "read", ""),
         (len(ladder.totals.unanswered), "request without an answer", "requests without an answer"),
-        (len(ladder.totals.failed), "failure", ""),
+        (len(ladder.totals.failed) + (ladder.ending is not None and ladder.ending.failed), "failure", ""),
+        (len({one.method for one in ladder.totals.lacking}), "method not available", "methods not available"),
+        (ladder.totals.probes, "probe", ""),
     )
     return words.listed(words.counted(count, noun, plural) for count, noun, plural in counts if count)
 

@@ -10,11 +10,13 @@ import msgspec
 from adapter.acp.text import one_line
 from adapter.cli.inspect import words
 from adapter.cli.inspect.acp_reader import AcpReader
+from adapter.cli.inspect.ending import Ending, ending_of
 from adapter.cli.inspect.members import Members
 from adapter.cli.inspect.msp_reader import MspReader
 from adapter.cli.inspect.recording import Recording
 from adapter.cli.inspect.story import Asked, Direction, Frame, Kind, Read, Said, Session, Shape, Story, Turn
 from adapter.hosts.recorded.script import Line, shape_of
+from adapter.wire.envelope import usable_id
 
 WORDS: Final = 400
 """Characters of what an entry says."""
@@ -35,6 +37,8 @@ class Entry(msgspec.Struct, frozen=True):
     session: int | None
     turn: int | None
     failed: bool
+    lacking: bool
+    """Refused because it is not there, which is no failure."""
     elapsed_ms: int | None
     """Of an answer: since its request."""
     partner: int | None
@@ -58,6 +62,9 @@ class Totals(msgspec.Struct, frozen=True):
     """Answers, the slowest first."""
     unanswered: tuple[Entry, ...]
     failed: tuple[Entry, ...]
+    lacking: tuple[Entry, ...]
+    probes: int
+    """Questions about a session that nobody has, by which a client learns what there is."""
 
 
 class Ladder(msgspec.Struct, frozen=True):
@@ -69,6 +76,7 @@ class Ladder(msgspec.Struct, frozen=True):
     asked: tuple[Asked, ...]
     reads: tuple[Read, ...]
     totals: Totals
+    ending: Ending | None
 
 
 _BEGINNING: Final = 80
@@ -100,6 +108,7 @@ def ladder_of(recording: Recording) -> Ladder:
         tuple(story.asked.values()),
         tuple(story.reads.values()),
         _totals(recording, entries, times),
+        ending_of(recording.script.manifest.ended),
     )
 
 
@@ -132,13 +141,12 @@ def _frame(line: Line, recording: Recording, times: dict[int, int], pending: dic
     direction: Direction = "unknown" if line.number in recording.damaged else line.direction
     at_ms = times.get(line.number)
     nothing = Members({})
-    if line.frame is None:
+    if line.frame is None or not _is_valid(line.frame):
         return Frame(line.number, direction, "unreadable", "", nothing, nothing, nothing, at_ms)
     shape = shape_of(line.frame)
     if shape != "answer":
         method = line.frame["method"]
-        named = method if isinstance(method, str) else str(method)
-        return Frame(line.number, direction, shape, named, Members(line.frame.get("params")), nothing, nothing, at_ms)
+        return Frame(line.number, direction, shape, method, Members(line.frame.get("params")), nothing, nothing, at_ms)
     other = "server" if line.direction == "client" else "client"
     request = pending.pop(_key(other, line.frame), None)
     elapsed = None if request is None or request.at_ms is None or at_ms is None else at_ms - request.at_ms
@@ -154,6 +162,14 @@ def _frame(line: Line, recording: Recording, times: dict[int, int], pending: dic
         elapsed,
         None if request is None else request.number,
     )
+
+
+def _is_valid(frame: dict[str, Any]) -> bool:
+    """Whether an object is a message that either side may send (`msp.md §4`)."""
+    if "method" not in frame:
+        return "id" in frame and ("result" in frame or "error" in frame)
+    called = isinstance(frame["method"], str) and frame.get("jsonrpc") == "2.0"
+    return called and ("id" not in frame or usable_id(frame["id"]) is not None)
 
 
 def _error(frame: dict[str, Any]) -> Members:
@@ -179,6 +195,8 @@ def _completed(said: Said, answer: tuple[int, Said] | None) -> Said:
 
 
 def _unreadable(line: Line) -> Said:
+    if line.frame is not None:
+        return Said(f"no valid frame: {words.quoted(line.raw)}", "other", failed=True)
     if line.length is None:
         return Said(f"no frame: {words.quoted(line.raw)}", "other", failed=True)
     said = f"{words.size(line.length)}, of which the beginning was kept: {words.quoted(line.raw)}"
@@ -215,6 +233,7 @@ def _entry(gathered: list[tuple[Frame, Said]], story: Story, answers: dict[int, 
         None if session is None else session.number,
         None if turn is None else turn.number,
         said.failed,
+        said.lacking,
         frame.elapsed_ms,
         frame.request if frame.shape == "answer" else answers.get(frame.number),
     )
@@ -244,4 +263,6 @@ def _totals(recording: Recording, entries: tuple[Entry, ...], times: dict[int, i
         tuple(sorted(answers, key=lambda entry: -(entry.elapsed_ms or 0))[:SLOWEST]),
         tuple(entry for entry in entries if entry.shape == "request" and entry.partner is None),
         tuple(entry for entry in entries if entry.failed),
+        tuple(entry for entry in entries if entry.lacking),
+        sum(1 for entry in entries if entry.kind == "probe" and entry.shape == "request"),
     )

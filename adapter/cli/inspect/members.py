@@ -16,8 +16,11 @@ class Members:
 
     def text(self, *names: str) -> str:
         """The first of these members that is a text and not empty; else an empty text."""
-        values = (self.raw.get(name) for name in names)
-        return next((value for value in values if isinstance(value, str) and value), "")
+        for name in names:
+            value = self.raw.get(name)
+            if isinstance(value, str) and value:
+                return value
+        return ""
 
     def number(self, name: str) -> int | None:
         """An integer; times and lengths come as those."""

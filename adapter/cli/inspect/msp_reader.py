@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.cli.inspect import msp_items, words
 from adapter.cli.inspect.members import Members
 from adapter.cli.inspect.msp_words import ANSWERS, SAYS, generic_answer
+from adapter.cli.inspect.refusals import probed, refused
 from adapter.cli.inspect.story import Asked, Frame, Kind, Said, Story, Turn
+
+_NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+"""The id of no session. Asking about it shows which methods a host has, and does nothing (`msp.md §28.6`)."""
 
 _KINDS: dict[str, Kind] = {
     "initialize": "handshake",
@@ -35,13 +41,15 @@ class MspReader:
 
     def said(self, frame: Frame) -> Said:
         """What one frame says."""
+        if _is_probe(frame.params):
+            return probed(frame)
         session = self._session(frame)
         turn = self._turn(frame, session)
         kind = self._kind(frame)
         if frame.method == "item/readOutput":
             self._story.read(frame, session)
         if frame.refused:
-            return Said(words.refusal(frame.error), kind, session, turn, failed=True)
+            return refused(frame, kind, session, turn)
         if frame.shape == "answer":
             return Said(self._answer(frame), kind, session, turn)
         match frame.method:
@@ -193,6 +201,11 @@ class MspReader:
         """What the user saw of the choice."""
         choice = params.text("choiceId")
         return self._labels.get((params.text("approvalId"), choice)) or choice
+
+
+def _is_probe(params: Members) -> bool:
+    listed = params.inner("filter").inner("sessionId").texts("anyOf")
+    return params.text("sessionId") == _NOBODY or listed == [_NOBODY]
 
 
 def _named(label: str, choice: str) -> str:

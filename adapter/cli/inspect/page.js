@@ -8,7 +8,7 @@ const PRINTED = 2000; // Rows that are printed; a printer takes minutes for a lo
 const MOST = 200000; // Characters of a frame that are laid out unasked.
 const KINDS = {
   handshake: "handshake", session: "session", turn: "turns", text: "texts", item: "items", consent: "asked of the user",
-  read: "stored output", history: "history", other: "other",
+  read: "stored output", history: "history", probe: "probes", other: "other",
 };
 
 const $ = (id) => document.getElementById(id);
@@ -40,11 +40,15 @@ function fillHead() {
     const head = element("tr", "", ...["line", ...summary.columns].map((name) => element("th", "", name)));
     const table = element("table", "", head);
     for (const [line, cells] of summary.rows) {
-      const link = element("a", "", String(line));
-      link.href = "#f" + line;
-      table.append(element("tr", "", element("td", "", link), ...cells.map((cell) => element("td", "", visible(cell)))));
+      const first = line === null ? "" : link(line, String(line));
+      table.append(element("tr", "", element("td", "", first), ...cells.map((cell) => element("td", "", visible(cell)))));
     }
     $("summaries").append(element("h2", "", summary.title), table);
+  }
+  if (recording.ending) {
+    $("ending").textContent = `The ${recording.sides.server} ended ${recording.ending.words}.`;
+    $("ending").classList.toggle("failed", recording.ending.failed);
+    $("ending").hidden = false;
   }
   $("client").textContent = recording.sides.client;
   $("server").textContent = recording.sides.server;
@@ -224,7 +228,8 @@ function rowElement(place) {
   const said = element("span", "said", element("span", "method", visible(row.method)), " ", element("span", "words", visible(row.words)));
   if (row.elapsed_ms !== null) said.append(" ", element("span", "aside", lasted(row.elapsed_ms)));
   if (row.shape === "request" && row.partner === null) said.append(" ", element("span", "aside", "never answered"));
-  const made = element("div", ["row", row.direction, row.shape, row.failed && "failed"].filter(Boolean).join(" "),
+  const made = element("div", ["row", row.direction, row.shape, row.kind === "probe" && "probe", row.lacking && "lacking",
+    row.failed && "failed"].filter(Boolean).join(" "),
     element("span", "number", String(row.numbers[0])),
     element("span", "at", row.at_ms === null ? "" : clock(row.at_ms)),
     element("span", "lanes", ...laneElements(place, laneCount)),
@@ -374,7 +379,7 @@ $("scroll").addEventListener("scroll", () => {
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(draw);
 });
-addEventListener("resize", draw);
+addEventListener("resize", () => (opened === null ? draw() : reveal()));
 addEventListener("hashchange", follow);
 addEventListener("beforeprint", () => { printing = true; $("about").open = true; drawAnew(); });
 addEventListener("afterprint", () => { printing = false; drawAnew(); });

@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from adapter.cli.inspect.facts import facts, sides, title
+from adapter.cli.inspect.files import open_file
 from adapter.cli.inspect.ladder import Ladder
 from adapter.cli.inspect.recording import Recording
 from adapter.cli.inspect.tables import summaries
@@ -63,7 +64,7 @@ def write_page(path: Path, recording: Recording, ladder: Ladder, name: str) -> N
 
 def _require_ours(path: Path) -> None:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             if _SIGN in file.read(_SIGN_WITHIN):
                 return
     except FileNotFoundError:
@@ -115,6 +116,7 @@ def _data(recording: Recording, ladder: Ladder, name: str) -> dict[str, Any]:
             for one in ladder.turns
         ],
         "rows": [msgspec.structs.asdict(entry) for entry in ladder.entries],
+        "ending": ladder.ending,
         "frames": [(line.number, line.raw) for line in recording.script.lines],
     }
 

@@ -7,12 +7,15 @@ from typing import Final, Literal
 
 import msgspec
 
+from adapter.cli.inspect.files import content
 from adapter.cli.inspect.members import Members
 from adapter.hosts.recorded.script import MANIFEST, TRANSCRIPT, Line, Manifest, Script, ScriptError, read_line, shape_of
 from adapter.wire.framing import decode_json
 
 LONGEST: Final = 512 * 1024 * 1024
 """Bytes of a transcript. It is held in memory several times over; longer ones are cut before they are looked at."""
+
+_LONGEST_MANIFEST: Final = 16 * 1024 * 1024
 
 _NAMED: Final = 10
 """Numbers of damaged lines that are named."""
@@ -57,10 +60,7 @@ def read_recording(directory: Path) -> Recording:
 def _transcript(directory: Path) -> bytes:
     path = directory / TRANSCRIPT
     try:
-        length = path.stat().st_size
-        if length > LONGEST:
-            raise NoRecording(f"{path} has {length:,} bytes, and no more than {LONGEST:,} can be shown")
-        return path.read_bytes()
+        return content(path, LONGEST)
     except FileNotFoundError:
         found = "has no" if directory.is_dir() else "is no folder with a"
         raise NoRecording(f"{directory} {found} {TRANSCRIPT}, so there is no recording to show") from None
@@ -99,12 +99,13 @@ def _complaints(damaged: list[int], torn: int | None) -> list[str]:
 def _manifest(directory: Path) -> tuple[Manifest, Members, list[str]]:
     path = directory / MANIFEST
     try:
-        data = path.read_bytes()
+        data = content(path, _LONGEST_MANIFEST)
         return msgspec.json.decode(data, type=Manifest), Members(decode_json(data)), []
     except FileNotFoundError:
         return Manifest(), Members({}), []
     except (OSError, ValueError) as error:
-        return Manifest(), Members({}), [f"{MANIFEST} cannot be used: {error}"]
+        why = error.strerror if isinstance(error, OSError) else None
+        return Manifest(), Members({}), [f"{MANIFEST} cannot be used: {why or error}"]
 
 
 def _spoken(lines: tuple[Line, ...]) -> Protocol:

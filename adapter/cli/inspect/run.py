@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +51,9 @@ def main(wanted: Wanted) -> int:
     """
     if wanted.page is None:
         require_stdout()
+    collecting = gc.isenabled()
+    # Millions of objects stay until the end, and looking through them again and again takes longer than reading them.
+    gc.disable()
     try:
         recording = read_recording(wanted.directory)
         if wanted.frame is not None:
@@ -59,6 +63,9 @@ def main(wanted: Wanted) -> int:
     except (NoRecording, NoPage, NotThere) as error:
         typer.echo(f"muse-adapter: {error}", err=True)
         return EXIT_FAILED
+    finally:
+        if collecting:
+            gc.enable()
     return EXIT_OK
 
 

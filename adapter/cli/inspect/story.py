@@ -11,7 +11,7 @@ from adapter.cli.inspect.members import Members
 
 Direction = Literal["client", "server", "unknown"]
 Shape = Literal["request", "answer", "notification", "unreadable"]
-Kind = Literal["handshake", "session", "turn", "text", "item", "consent", "read", "history", "other"]
+Kind = Literal["handshake", "session", "turn", "text", "item", "consent", "read", "history", "probe", "other"]
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -46,6 +46,8 @@ class Said(msgspec.Struct, frozen=True):
     session: str = ""
     turn: str = ""
     failed: bool = False
+    lacking: bool = False
+    """Refused because it is not there, which is how clients learn that."""
     piece_of: str = ""
     """Pieces of the same text, one right after the other, are one row; this names the text."""
     piece: str = ""

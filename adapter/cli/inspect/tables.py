@@ -13,7 +13,8 @@ from adapter.cli.inspect.ladder import Entry, Ladder
 class Row(NamedTuple):
     """What stands in the columns, and the line of the transcript to look at."""
 
-    line: int
+    line: int | None
+    """None for what is in no line."""
     cells: Sequence[str]
 
 
@@ -28,6 +29,9 @@ class Summary(NamedTuple):
 def summaries(ladder: Ladder) -> list[Summary]:
     """The tables that have rows."""
     totals = ladder.totals
+    failed = _said(totals.failed)
+    if ladder.ending is not None and ladder.ending.failed:
+        failed.append(Row(None, ("", f"ended {ladder.ending.words}")))
     slowest = [
         Row(one.number, (_lasted(one.elapsed_ms), one.method, one.words)) for one in totals.slowest if one.elapsed_ms
     ]
@@ -35,7 +39,8 @@ def summaries(ladder: Ladder) -> list[Summary]:
         Summary("Turns", ("turn", "ended", "after", "holds", "prompt"), _turns(ladder)),
         Summary("Asked of the user", ("what", "choices", "answer", "after"), _asked(ladder)),
         Summary("Reads of stored output", ("wanted", "served", "output"), _reads(ladder)),
-        Summary("Failures", ("method", "what"), _said(totals.failed)),
+        Summary("Failures", ("method", "what"), failed),
+        Summary("Not available here", ("method", "what"), _said(totals.lacking)),
         Summary("Slowest answers", ("after", "method", "answer"), slowest),
         Summary("Never answered", ("method", "what"), _said(totals.unanswered)),
     ]

@@ -8,32 +8,29 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from adapter.acp.text import one_line
 from adapter.cli.inspect import words
 from adapter.cli.inspect.brackets import Mark, brackets
 from adapter.cli.inspect.facts import Sides, facts, sides, title
 from adapter.cli.inspect.ladder import Entry, Ladder
+from adapter.cli.inspect.lines import Ink, Piece, wrapped
 from adapter.cli.inspect.recording import Recording
-from adapter.cli.inspect.tables import Summary, summaries
+from adapter.cli.inspect.table_lines import NARROW, table_lines
+from adapter.cli.inspect.tables import summaries
 
 _WIDEST: Final = 4096
 """Columns where there is no terminal."""
 
-_LEAST_TEXT: Final = 24
+_LEAST_TEXT: Final = 16
 """Columns for what is said, also where the terminal is narrower than that: it breaks lines itself then."""
 
-_LADDER: Final = 8
-"""Columns of an arrow between two lines."""
-
-_ROWS: Final = 20
-"""Of a table."""
+_SHORT: Final = 2
+"""Columns of an arrow where it is narrow."""
 
 
 class Glyphs(NamedTuple):
@@ -82,49 +79,55 @@ class Screen:
     def __init__(self, recording: Recording, ladder: Ladder, name: str) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        self._console = Console(highlight=False, soft_wrap=True)
-        if not self._console.is_terminal:
-            self._console.width = _WIDEST
+        console = Console(highlight=False)
+        self._file = console.file
+        self._width = console.width if console.is_terminal else _WIDEST
+        self._ink = Ink(console)
         self._recording = recording
         self._ladder = ladder
         self._name = name
-        self._glyphs = _TYPED if self._console.options.ascii_only else _DRAWN
+        self._glyphs = _TYPED if console.options.ascii_only else _DRAWN
 
     def head(self) -> None:
         """What is shown."""
-        self._console.print(Text(title(self._recording, self._name), "bold"))
-        table = Table.grid(padding=(0, 2))
-        for label, text in facts(self._recording, self._ladder):
-            table.add_row(Text(f"  {label}", "dim"), Text(text))
-        self._print_table(table)
+        self._write([[(title(self._recording, self._name), "bold")]])
+        told = facts(self._recording, self._ladder)
+        label_width = max(len(label) for label, _ in told) + 4
+        for label, text in told:
+            lines = wrapped([(text, "")], max(self._width - label_width, _LEAST_TEXT))
+            labels = [f"  {label}".ljust(label_width)] + [" " * label_width] * len(lines)
+            self._write([(label, "dim"), *line] for label, line in zip(labels, lines, strict=False))
         for note in self._recording.notes:
-            self._console.print(Text(f"  {one_line(note, words.QUOTED)}", "yellow"))
-        self._console.print()
+            lines = wrapped([(one_line(note, words.QUOTED), "yellow")], max(self._width - 2, _LEAST_TEXT))
+            self._write([("  ", ""), *line] for line in lines)
+        self._write([[]])
+        self._file.flush()
 
     def rungs(self, entries: Sequence[Entry]) -> None:
-        """The ladder."""
-        if not entries:
-            return self._console.print("Nothing in it fits what was asked for.")
-        lines = _Rungs(self._glyphs, sides(self._recording), entries, self._ladder, self._console.width)
-        for line in lines.all():
-            self._console.print(line)
-        return None
+        """The ladder, and how what was recorded ended."""
+        indent = 0
+        if entries:
+            rungs = _Rungs(self._glyphs, sides(self._recording), entries, self._ladder, self._width)
+            indent = rungs.indent
+            self._write(rungs.all())
+        else:
+            self._write([[("No frame fits what was asked for.", "")]])
+        ending = self._ladder.ending
+        if ending is not None:
+            side = sides(self._recording).server
+            self._write([[(" " * indent + f"the {side} ended {ending.words}", "bold red" if ending.failed else "dim")]])
+        self._file.flush()
 
     def summary(self) -> None:
         """Tables of what people look for."""
         for summary in summaries(self._ladder):
-            self._console.print()
-            self._print_table(_table(summary))
+            self._write([[]])
+            self._write(table_lines(summary, self._width))
+        self._file.flush()
 
-    def _print_table(self, table: Table) -> None:
-        """A table fills its columns with blanks, which only a terminal needs."""
-        if self._console.is_terminal:
-            return self._console.print(table, soft_wrap=False)
-        with self._console.capture() as capture:
-            self._console.print(table, soft_wrap=False)
-        for line in capture.get().splitlines():
-            self._console.print(Text(line.rstrip()))
-        return None
+    def _write(self, lines: Iterable[Sequence[Piece]]) -> None:
+        for line in lines:
+            self._file.write(self._ink.drawn(line) + "\n")
 
 
 class _Rungs:
@@ -139,73 +142,71 @@ class _Rungs:
         self._marks = brackets(entries, ladder.turns)
         self._turns = _turn_of_lanes(entries, self._marks)
         self._numbers = max(len(_numbers(entry)) for entry in entries)
-        clocks = [words.clock(entry.at_ms) for entry in entries if entry.at_ms is not None]
+        self._narrow = width < NARROW
+        clocks = [words.clock(entry.at_ms) for entry in entries if entry.at_ms is not None and not self._narrow]
         self._times = max((len(one) for one in clocks), default=0)
         self._begins = self._numbers + (self._times + 1 if self._times else 0) + 1
         self._between = " " if self._marks[0] else ""
-        self._begins_ladder = self._begins + len(self._marks[0]) + len(self._between)
-        self._text = max(width - self._begins_ladder - _LADDER - 1, _LEAST_TEXT)
+        self.indent = self._begins + len(self._marks[0]) + len(self._between)
+        """Columns before the ladder."""
+        self._arrows = _SHORT if self._narrow else len(glyphs.unknown)
+        self._text = max(width - self.indent - self._arrows - len(f"{glyphs.line}{glyphs.line} "), _LEAST_TEXT)
 
-    def all(self) -> Iterator[Text]:
-        yield Text(
-            " " * self._begins_ladder
-            + f"{self._side.client:{_LADDER - 1}}{self._side.server}{'  in session' if self._several else ''}",
-            "dim",
-        )
+    def all(self) -> Iterator[list[Piece]]:
+        head = f"{self._side.client:{self._arrows}} {self._side.server}"
+        yield [(" " * self.indent + head + ("  in session" if self._several else ""), "dim")]
         for entry, marks, turns in zip(self._entries, self._marks, self._turns, strict=True):
-            yield from self._rung(entry, marks, turns)
+            lines = wrapped(self._said(entry), self._text)
+            yield self._first(entry, marks, turns) + lines[0]
+            for line in lines[1:]:
+                yield self._beside(marks, turns) + line
 
-    def _rung(self, entry: Entry, marks: list[Mark], turns: list[int]) -> Iterator[Text]:
-        said = self._said(entry)
-        lines = [said]
-        if said.cell_len > self._text:
-            lines = list(said.wrap(Console(width=self._text), self._text))
-        yield self._first(entry, marks, turns).append_text(lines[0])
-        for line in lines[1:]:
-            yield self._beside(line, marks, turns)
-
-    def _first(self, entry: Entry, marks: list[Mark], turns: list[int]) -> Text:
-        text = Text()
-        text.append(_numbers(entry).rjust(self._numbers), "dim")
+    def _first(self, entry: Entry, marks: list[Mark], turns: list[int]) -> list[Piece]:
+        numbers = _numbers(entry).rjust(self._numbers)
         if self._times:
-            text.append(" " + ("" if entry.at_ms is None else words.clock(entry.at_ms)).rjust(self._times), "dim")
-        text.append(" ")
-        text.append_text(self._lanes(marks, turns))
-        text.append(f"{self._between}{self._glyphs.line}", "dim")
-        text.append(self._arrow(entry), _style(entry))
-        text.append(f"{self._glyphs.line} ", "dim")
-        return text
+            numbers += " " + ("" if entry.at_ms is None else words.clock(entry.at_ms)).rjust(self._times)
+        return [
+            (f"{numbers} ", "dim"),
+            *self._lanes(marks, turns),
+            (f"{self._between}{self._glyphs.line}", "dim"),
+            (self._arrow(entry), _style(entry)),
+            (f"{self._glyphs.line} ", "dim"),
+        ]
 
     def _arrow(self, entry: Entry) -> str:
         if entry.direction == "unknown":
-            return self._glyphs.unknown
-        return (self._glyphs.to_server if entry.direction == "client" else self._glyphs.to_client)[entry.shape]
+            return self._glyphs.unknown.strip() if self._narrow else self._glyphs.unknown
+        if entry.direction == "client":
+            return self._glyphs.to_server[entry.shape][-self._arrows :]
+        return self._glyphs.to_client[entry.shape][: self._arrows]
 
-    def _beside(self, said: Text, marks: list[Mark], turns: list[int]) -> Text:
-        """What of a rung did not fit, in a line without an arrow."""
-        text = Text(" " * self._begins)
-        text.append_text(self._lanes([_PASSING[mark] for mark in marks], turns))
-        text.append(f"{self._between}{self._glyphs.line}      {self._glyphs.line} ", "dim")
-        return text.append_text(said)
+    def _beside(self, marks: list[Mark], turns: list[int]) -> list[Piece]:
+        """What stands beside what of a rung did not fit: no arrow."""
+        line = self._glyphs.line
+        return [
+            (" " * self._begins, ""),
+            *self._lanes([_PASSING[mark] for mark in marks], turns),
+            (f"{self._between}{line}{' ' * self._arrows}{line} ", "dim"),
+        ]
 
-    def _lanes(self, marks: Sequence[Mark], turns: Sequence[int]) -> Text:
-        text = Text()
-        for mark, turn in zip(marks, turns, strict=True):
-            text.append(self._glyphs.marks[mark], _TURN_STYLES[turn % len(_TURN_STYLES)])
-        return text
+    def _lanes(self, marks: Sequence[Mark], turns: Sequence[int]) -> list[Piece]:
+        return [
+            (self._glyphs.marks[mark], _TURN_STYLES[turn % len(_TURN_STYLES)])
+            for mark, turn in zip(marks, turns, strict=True)
+        ]
 
-    def _said(self, entry: Entry) -> Text:
-        text = Text()
+    def _said(self, entry: Entry) -> list[Piece]:
+        pieces: list[Piece] = []
         if self._several:
-            text.append(f"{entry.session or '-'} ", "dim")
-        text.append(entry.method, _style(entry) or "bold")
+            pieces.append((f"{entry.session or '-'} ", "dim"))
+        pieces.append((entry.method, _style(entry) or "bold"))
         if entry.words:
-            text.append(("  " if entry.method else "") + entry.words, "red" if entry.failed else "")
+            pieces.append((("  " if entry.method else "") + entry.words, _style_of_words(entry)))
         if entry.elapsed_ms is not None:
-            text.append(f"  {words.lasted(entry.elapsed_ms)}", "dim")
+            pieces.append((f"  {words.lasted(entry.elapsed_ms)}", "dim"))
         if entry.shape == "request" and entry.partner is None:
-            text.append("  never answered", "yellow")
-        return text
+            pieces.append(("  never answered", "yellow"))
+        return pieces
 
 
 def _turn_of_lanes(entries: Sequence[Entry], marks: list[list[Mark]]) -> list[list[int]]:
@@ -228,18 +229,12 @@ def _numbers(entry: Entry) -> str:
 def _style(entry: Entry) -> str:
     if entry.failed:
         return "bold red"
+    if entry.kind == "probe":
+        return "dim"
     return "" if entry.shape == "notification" else "bold blue" if entry.direction == "client" else "bold green"
 
 
-def _table(summary: Summary) -> Table:
-    table = Table(
-        box=None, header_style="dim", pad_edge=False, title=summary.title, title_justify="left", title_style="bold"
-    )
-    for column in ("line", *summary.columns):
-        right = column in ("line", "turn", "after")
-        table.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for row in summary.rows[:_ROWS]:
-        table.add_row(Text(str(row.line), "dim"), *(Text(cell) for cell in row.cells))
-    if len(summary.rows) > _ROWS:
-        table.add_row("", f"... and {len(summary.rows) - _ROWS:,} more")
-    return table
+def _style_of_words(entry: Entry) -> str:
+    if entry.failed:
+        return "red"
+    return "yellow" if entry.lacking else "dim" if entry.kind == "probe" else ""

@@ -76,13 +76,21 @@ def blocks(parts: list[Members]) -> str:
 
 
 def refusal(error: Members) -> str:
+    """A refused request."""
+    return f"refused: {error_words(error)}"
+
+
+def error_words(error: Members) -> str:
     """An error: what it is called, its code, and the sentence for people (`msp.md §7`, `acp.md §14`)."""
-    data = error.inner("data")
-    reason = data.text("reason", "kind")
+    sentence = error.inner("data").text("details") or error.text("message")
+    return ": ".join(part for part in (error_name(error), one_line(sentence, QUOTED)) if part)
+
+
+def error_name(error: Members) -> str:
+    """What an error is called, and its code."""
     code = error.number("code")
-    named = " ".join(word for word in (reason, "" if code is None else str(code)) if word)
-    sentence = data.text("details") or error.text("message")
-    return "refused: " + ": ".join(part for part in (named, one_line(sentence, QUOTED)) if part)
+    reason = error.inner("data").text("reason", "kind")
+    return " ".join(word for word in (reason, "" if code is None else str(code)) if word)
 
 
 def read_wanted(params: Members) -> str:
