@@ -45,6 +45,9 @@ class Talking(Patient):
             print(f"{name} is {value}", file=sys.stderr)
         print(self.everything(), file=sys.stderr)
         print(json.dumps(dict(os.environ)), file=sys.stderr)
+        # What no variable holds.
+        print("sk-canary-0123456789, password is canaryword; https://h.invalid/?sig=canarysig", file=sys.stderr)
+        print("-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\nCookie: a=canary", file=sys.stderr)
         print("the end of it", file=sys.stderr, flush=True)
         super().serve()
 
