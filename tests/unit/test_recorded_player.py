@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from adapter.hosts.recorded import Line, Manifest, Mismatch, Player, Script
+from adapter.hosts.recorded import Ended, Line, Manifest, Mismatch, Player, Script
 from tests.oracles.msp_types import check_server_frame
 
 INITIALIZE: dict[str, Any] = {
@@ -357,3 +357,15 @@ def test_what_a_client_says_in_its_own_way_may_be_left_out_or_added() -> None:
         player = recorded(("client", raw), variables=frozenset({"params.clientCapabilities"}))
         assert player.feed(orjson.loads(other)) == []
         assert isinstance(recorded(("client", raw)).feed(orjson.loads(other)), Mismatch)
+
+
+def test_what_ended_by_itself_ends_when_the_client_has_said_all_of_it() -> None:
+    recorded = script(dialogue=[*DIALOGUE[:3], ("client", orjson.dumps(START).decode())])
+    ended = Script(recorded.lines, Manifest(ended=Ended(signal=9)))
+    player, other = Player(ended), Player(recorded)
+
+    for frame in (INITIALIZE, START, INITIALIZED):
+        assert player.ended() is None
+        play(player, frame)
+        play(other, frame)
+    assert player.ended() == -9 and other.ended() is None

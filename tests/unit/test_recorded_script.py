@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapter.hosts.recorded import Manifest, ScriptError, load_script
+from adapter.hosts.recorded import Ended, Manifest, ScriptError, load_script
+from adapter.hosts.recorded import script as module
 from adapter.wire.framing import MSP_FRAME_CAP
 
 HELLO = r'{"dir":"client","raw":"{\"id\":1,\"method\":\"initialize\"}\r"}'
@@ -108,3 +109,21 @@ def test_what_is_more_than_text(tmp_path: Path) -> None:
     assert (first.written(), first.frame, first.at_ms) == (b"\xff!", None, 12)
     assert (second.length, second.frame, second.at_ms) == (99999999, None, None)
     assert third.frame == {}
+
+
+@pytest.mark.parametrize("name", ["TRANSCRIPT_BYTES", "MANIFEST_BYTES"])
+def test_what_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    recording(tmp_path, f"{HELLO}\n", f"{{}}{' ' * len(HELLO)}")
+    monkeypatch.setattr(module, name, len(HELLO) + 1)
+    if name == "TRANSCRIPT_BYTES":
+        assert load_script(tmp_path).lines
+    monkeypatch.setattr(module, name, len(HELLO))
+    with pytest.raises(ScriptError, match="is longer than"):
+        load_script(tmp_path)
+
+
+def test_how_a_command_ended(tmp_path: Path) -> None:
+    assert load_script(recording(tmp_path, HELLO, '{"ended":{"signal":9}}')).manifest.ended == Ended(signal=9)
+    assert load_script(recording(tmp_path, HELLO, "{}")).manifest.ended is None
+    with pytest.raises(ScriptError):
+        load_script(recording(tmp_path, HELLO, '{"ended":"badly"}'))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.hosts.recorded import Line, Mismatch, Player, Script
-from adapter.hosts.recorded.unify import Bindings
+from adapter.hosts.recorded.unify import Bindings, Unification
 
 # Few names, so that recorded and played ids collide with each other and with what the host minted.
 NAMES = st.sampled_from([f"id{number}" for number in range(6)])
@@ -83,3 +84,22 @@ def test_a_copy_is_independent() -> None:
     bindings = Bindings()
     bindings.copy().bind("a", "b", one_to_one=True)
     assert bindings.carry_over("a") == "a"
+
+
+VARIES = frozenset({"params.qwertyui"})
+
+
+@pytest.mark.parametrize(
+    ("played", "problem"),
+    [
+        ({"id": "s", "futureMember": True}, None),
+        ({"id": "s"}, None),
+        ({"id": "s", "futureMember": True, "another": True}, "is not in the recording"),
+    ],
+    ids=["its own name", "left out", "one more"],
+)
+def test_a_name_that_was_replaced_is_the_clients_own(played: dict[str, Any], problem: str | None) -> None:
+    recorded = {"params": {"id": "s", "qwertyui": True}}
+    difference = Unification(Bindings(), frozenset(), VARIES).difference(recorded, {"params": played})
+
+    assert (difference and difference.problem) == problem

@@ -112,4 +112,4 @@ def test_what_people_say_is_no_word_or_id(type_name: str, member: str) -> None:
 
 
 def test_what_is_known_is_what_the_types_say() -> None:
-    assert SHAPES.read_bytes() == write_shapes.written()
+    assert SHAPES.read_bytes() == write_shapes.written(), "python -m tests.write_shapes writes it"
