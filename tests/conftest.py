@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from collections import defaultdict
 from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Whoever runs tests in the background may have them ignore signals (`nohup`, `&` in a script), and with them every
+# process they start. What is tested here is started by people.
+for _signum in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)}:
+    if signal.getsignal(_signum) is signal.SIG_IGN:
+        signal.signal(_signum, signal.default_int_handler if _signum == signal.SIGINT else signal.SIG_DFL)
 
 # How fast examples are made says something about the machine: the first ones in a fresh clone wait for tables.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
