@@ -30,7 +30,8 @@ class HostVersion(msgspec.Struct, frozen=True):
     """A host's version; `release` and `build` are None where they could not be told.
 
     `release` is `1.2.1`, `build` the full id, `1.2.1-R2847.1`. `raw` is the line they were read from, or the first line
-    that says anything, without terminal decoration and at most `RAW_CHARACTERS` characters.
+    that says anything, without terminal decoration; of one with more than `RAW_CHARACTERS` characters only how long it
+    is: what is cut off somewhere could be a part of a secret that nobody recognises any more.
     """
 
     release: str | None = None
@@ -79,7 +80,7 @@ def _version_in(line: str) -> tuple[_Weight, HostVersion] | None:
         weight = _Weight.BARE_NAMING_MUSE if names_muse else _Weight.BARE
     else:
         return None
-    return weight, _version(match, line[:RAW_CHARACTERS])
+    return weight, _version(match, _raw(line))
 
 
 def _version(match: re.Match[str], raw: str) -> HostVersion:
@@ -88,7 +89,11 @@ def _version(match: re.Match[str], raw: str) -> HostVersion:
 
 
 def _first(lines: Iterator[str] | list[str]) -> str:
-    return next(iter(lines), "")[:RAW_CHARACTERS]
+    return _raw(next(iter(lines), ""))
+
+
+def _raw(line: str) -> str:
+    return line if len(line) <= RAW_CHARACTERS else f"({len(line)} characters in one line)"
 
 
 def _useful_lines(text: bytes | str) -> Iterator[str]:

@@ -108,22 +108,35 @@ def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
         process.wait()
 
 
-def test_e5_a_client_that_cannot_be_read_is_no_good_end(tmp_path: Path) -> None:
-    only_written = os.open(os.devnull, os.O_WRONLY)
+def served(directory: Path, stdin: int) -> subprocess.CompletedProcess[bytes]:
+    """The adapter with this descriptor, which is closed here afterwards, as its stdin."""
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-m", "adapter.cli.entry", "--muse", "simulated"],
-            stdin=only_written,
+            stdin=stdin,
             capture_output=True,
-            cwd=tmp_path,
+            cwd=directory,
             timeout=EXIT_SECONDS,
             check=False,
         )
     finally:
-        os.close(only_written)
+        os.close(stdin)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="nothing is known here that opens and cannot be read")
+def test_e5_a_client_that_cannot_be_read_is_no_good_end(tmp_path: Path) -> None:
+    done = served(tmp_path, os.open("/proc/self/mem", os.O_RDONLY))
+
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"reading failed" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_e5_a_stdin_that_is_not_for_reading_is_no_client(tmp_path: Path) -> None:
+    done = served(tmp_path, os.open(os.devnull, os.O_WRONLY))
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"muse-adapter: stdin and stdout must be open") and done.stderr.count(b"\n") == 1
 
 
 # -- E6

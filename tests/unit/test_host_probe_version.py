@@ -96,7 +96,16 @@ def test_bytes_that_are_not_text_do_not_hurt() -> None:
     assert parse_version(b"\xff\xfe\x00Muse \xc3\n1.2.1\n\x00", b"\x80").release == "1.2.1"
 
 
-@pytest.mark.parametrize(("printed", "raw"), [("\n \nsorry\nno idea\n", "sorry"), ("m" * 500, "m" * RAW_CHARACTERS)])
+@pytest.mark.parametrize(
+    ("printed", "raw"),
+    [
+        ("\n \nsorry\nno idea\n", "sorry"),
+        ("m" * RAW_CHARACTERS, "m" * RAW_CHARACTERS),
+        # Not a part of it: a part of a secret is not recognised as one.
+        ("m" * 500, "(500 characters in one line)"),
+        (f"Muse Code 1.2.1 {'m' * 484}", "(500 characters in one line)"),
+    ],
+)
 def test_raw_is_the_first_line_that_says_anything_and_bounded(printed: str, raw: str) -> None:
     assert parse_version("", printed).raw == raw
 
