@@ -21,7 +21,7 @@ def prompted(made: Transcript) -> None:
     """A session and a turn that has begun in it."""
     made.shake_hands()
     made.call(
-        "session/start", {"workspaceRoot": "/work/orchard"}, {"session": {"sessionId": SESSION, "status": "idle"}}
+        "session/start", {"workspaceRoot": "/farm/orchard"}, {"session": {"sessionId": SESSION, "status": "idle"}}
     )
     prompt = {"sessionId": SESSION, "input": [{"type": "text", "text": "count the trees"}]}
     made.call("turn/start", prompt, {"turnId": TURN, "disposition": "started"})
@@ -41,7 +41,7 @@ def test_a_turn_reads_as_what_happened(tmp_path: Path) -> None:
     assert rows(ladder) == [
         "> initialize tester 3",
         "< initialize muse-session-server 1.2.1, grants sessionMcp",
-        "> session/start in /work/orchard",
+        "> session/start in /farm/orchard",
         "< session/start idle",
         '> turn/start "count the trees"',
         "< turn/start started",

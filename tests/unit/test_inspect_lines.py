@@ -17,7 +17,7 @@ def texts(lines: list[list[Piece]]) -> list[str]:
 
 def test_lines_are_broken_at_blanks_then_at_slashes_then_at_dots_then_anywhere() -> None:
     assert texts(wrapped([("one two three", "")], 9)) == ["one two", "three"]
-    assert texts(wrapped([("/work/orchard/trees/oak.txt", "")], 16)) == ["/work/orchard/", "trees/oak.txt"]
+    assert texts(wrapped([("/farm/orchard/trees/oak.txt", "")], 16)) == ["/farm/orchard/", "trees/oak.txt"]
     assert texts(wrapped([("a.very.long.name", "")], 10)) == ["a.very.", "long.name"]
     assert texts(wrapped([("x" * 25, "")], 10)) == ["x" * 10, "x" * 10, "x" * 5]
     assert texts(wrapped([("a " + "x" * 12, "")], 10)) == ["a " + "x" * 8, "x" * 4], "no line is left half empty"
@@ -42,7 +42,7 @@ def test_nothing_is_lost_but_blanks_and_no_line_is_too_wide(pieces: list[Piece],
     assert max(map(cell_len, lines), default=0) <= width
 
 
-PATH = "/work/orchard/trees/oaks/oak.txt"
+PATH = "/farm/orchard/trees/oaks/oak.txt"
 FAILURES = Summary("Failures", ("method", "what"), [Row(7, ("turn/start", PATH)), Row(None, ("", "ended by SIGKILL"))])
 
 
@@ -61,7 +61,7 @@ def test_where_a_table_does_not_fit_its_widest_column_is_broken() -> None:
     assert texts(list(table_lines(summary, 65))) == [
         "Reads",
         "line  wanted       output",
-        "   7  from byte 0  /work/orchard/trees/oaks/oak.txt/work/orchard/",
+        "   7  from byte 0  /farm/orchard/trees/oaks/oak.txt/farm/orchard/",
         "                   trees/oaks/oak.txt",
     ]
 
@@ -69,7 +69,7 @@ def test_where_a_table_does_not_fit_its_widest_column_is_broken() -> None:
 def test_where_it_is_narrow_the_cells_of_a_row_follow_each_other() -> None:
     assert texts(list(table_lines(FAILURES, 30))) == [
         "Failures",
-        "7  turn/start  /work/orchard/",
+        "7  turn/start  /farm/orchard/",
         "   trees/oaks/oak.txt",
         "   ended by SIGKILL",
     ]

@@ -111,7 +111,7 @@ def test_a_narrow_terminal_gets_less_beside_each_other_and_words_whole(
     monkeypatch.setenv("COLUMNS", "40")
     made = with_a_turn()
     made.item(
-        "started", {"itemId": "i2", "kind": "toolCall", "tool": "cat", "args": '{"path":"/work/orchard/oak.txt"}'}
+        "started", {"itemId": "i2", "kind": "toolCall", "tool": "cat", "args": '{"path":"/farm/orchard/oak.txt"}'}
     )
     made.server("no frame")
     lines = STYLES.sub("", shown(made, tmp_path, capsys)).splitlines()

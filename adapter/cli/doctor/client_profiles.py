@@ -6,8 +6,6 @@ got by `--client-capabilities` with what its log shows.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +16,7 @@ from adapter.acp import params
 from adapter.acp.capabilities import ASYNC_TASKS, EXTENSION_VERSION, STEERING, STORED_OUTPUT, ClientCapabilities
 from adapter.acp.text import one_line
 from adapter.wire.envelope import Params, RpcError
+from adapter.wire.regular_files import open_regular
 
 MOST_BYTES: Final = 1024 * 1024
 """Of a file with capabilities; those of all known clients have a few hundred."""
@@ -133,11 +132,8 @@ def _names(names: Iterable[str]) -> str:
 
 def _contents(path: Path, where: str) -> bytes:
     """The bytes of a regular file; whatever else could keep its reader waiting."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValueError(f"{where} cannot be read: it is no regular file")
+        with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ValueError(f"{where} cannot be read: {error.strerror or error}") from None

@@ -20,10 +20,10 @@ from typing import Any, Final
 import msgspec
 
 from adapter.cli.inspect.facts import facts, sides, title
-from adapter.cli.inspect.files import open_file
 from adapter.cli.inspect.ladder import Ladder
 from adapter.cli.inspect.recording import Recording
 from adapter.cli.inspect.tables import summaries
+from adapter.wire.regular_files import open_regular
 
 _SIGN: Final = b'<meta name="generator" content="muse-adapter inspect">'
 """By which a page made here is known."""
@@ -64,7 +64,7 @@ def write_page(path: Path, recording: Recording, ladder: Ladder, name: str) -> N
 
 def _require_ours(path: Path) -> None:
     try:
-        with open_file(path) as file:
+        with open_regular(path) as file:
             if _SIGN in file.read(_SIGN_WITHIN):
                 return
     except FileNotFoundError:

@@ -8,14 +8,13 @@ a line that is not UTF-8, and `bytes`, the length of a line of which only the be
 from __future__ import annotations
 
 import base64
-import os
-import stat
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from adapter.wire.framing import MSP_FRAME_CAP, decode_json
+from adapter.wire.regular_files import NotRegular, open_regular
 
 TRANSCRIPT = "transcript.ndjson"
 MANIFEST = "manifest.json"
@@ -142,12 +141,11 @@ def read_whole(path: Path, most: int) -> bytes:
         ScriptError: it cannot be read, or is none.
     """
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ScriptError(f"{path.name} in {path.parent} is no file")
+        with open_regular(path) as file:
             # It may grow while it is read.
             data = file.read(most + 1)
+    except NotRegular:
+        raise ScriptError(f"{path.name} in {path.parent} is no file") from None
     except OSError as error:
         raise ScriptError(f"{path.name} in {path.parent} cannot be read: {error.strerror or error}") from None
     if len(data) > most:
