@@ -4,32 +4,24 @@ or not."""
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
 
 import anyio
 
 from adapter.msp import budgets
 from adapter.msp.abilities import Abilities, Inquiry
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
+from adapter.msp.event_routing import EventRouting
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
 from adapter.msp.overheard import Overheard
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
 from adapter.msp.secrets import scrub
-from adapter.msp.vocabulary import SERVER_REQUESTS
-from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
+from adapter.wire.envelope import Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP, FrameTooLarge
-from adapter.wire.peer import Answer, BadAnswer, Call, Peer, PeerClosed, PeerOptions, Work
+from adapter.wire.peer import Answer, BadAnswer, Peer, PeerClosed, PeerOptions
 
 log = logging.getLogger("adapter.msp")
-
-Sink: TypeAlias = Callable[[str, Params], None]
-
-QUESTIONS = SERVER_REQUESTS | {"approval/requested", "userInput/requested"}
-"""What the user is asked by; it must reach somebody in every session, or a turn waits for ever."""
 
 EXIT_STATUS_GRACE = 0.25
 """Seconds between the end of a host's output and its exit status: known then, it names the cause."""
@@ -39,9 +31,6 @@ TRAILING_GRACE = 0.25
 
 UNREADY_GRACE = 0.5
 """Seconds a host has after stdin closed if it never became ready: it has nothing to record."""
-
-MAX_HELD_EVENTS = 10_000
-"""Events kept for sessions whose opening has not been answered yet."""
 
 STDERR_IN_ERRORS = 500
 """Characters of a dead host's stderr that go into an error a user sees."""
@@ -59,7 +48,7 @@ class HostStartError(HostGone):
         self.kind = kind
 
 
-class Host:
+class Host(EventRouting):
     """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile.
 
     With `probes` it is asked what it can do as soon as it is ready, in front of everything else.
@@ -77,6 +66,7 @@ class Host:
         frame_cap: int = MSP_FRAME_CAP,
         probes: bool = False,
     ) -> None:
+        super().__init__()
         self.launch = launch
         self.handshake: Handshake | None = None
         self.gone: HostGone | None = None
@@ -106,13 +96,6 @@ class Host:
         self._gone_event = anyio.Event()
         self._ended = anyio.Event()
         self._closing = False
-        self._sinks: dict[str, Sink] = {}
-        self._opening = 0
-        self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
-        self._unheard: Any = None
-        self.on_question: Callable[[str, str, Params], None] | None = None
-        """Told of a question in a session nobody listens to: its session, its method, its params (`fault-cases.md
-        I2`)."""
 
     # -- life
 
@@ -352,7 +335,7 @@ class Host:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is being asked of it and no session is being opened."""
-        return not self._asking and not self._opening and not self._conclusions
+        return not self._asking and not self.is_opening and not self._conclusions
 
     def notify(self, method: str, params: Params | None = None) -> None:
         """Tell the host something it does not answer; nothing happens if it is gone."""
@@ -388,68 +371,10 @@ class Host:
 
     # -- events
 
-    @asynccontextmanager
-    async def opening(self) -> AsyncIterator[None]:
-        """While a session is being opened here, events of sessions nobody listens to yet are kept for `listen`.
-
-        Replay, `session/started` and the first events of a turn may all be on the wire before the answer that names the
-        session has been looked at (`msp.md §10.2, §10.3`).
-        """
-        self._opening += 1
-        try:
-            yield
-        finally:
-            self._opening -= 1
-            if not self._opening:
-                held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
-                for event in held:
-                    self._unclaimed(*event)
-
-    def listen(self, session_id: str, sink: Sink) -> None:
-        """Hand every event of a session to `sink`, those kept so far first."""
-        self._sinks[session_id] = sink
-        held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
-        for event in held:
-            if event[0] == session_id:
-                sink(event[1], event[2])
-            else:
-                self._held.append(event)
-
-    def unlisten(self, session_id: str) -> None:
-        """Drop the events of a session from now on."""
-        self._sinks.pop(session_id, None)
-
     def on_notification(self, method: str, params: Params) -> None:
-        """Route an event to its session, in arrival order."""
+        """What a command waits for, and an event of a session."""
         if self._conclusions:
             concluded = self._conclusions.get((method, str(params.get("commandId"))))
             if concluded is not None:
                 concluded.settle(params)
-        session_id = params.get("sessionId")
-        sink = self._sinks.get(session_id) if type(session_id) is str else None
-        if sink is not None:
-            sink(method, params)
-        elif type(session_id) is str and self._opening:
-            self._held.append((session_id, method, params))
-        else:
-            self._unclaimed(session_id, method, params)
-
-    def _unclaimed(self, session_id: Any, method: str, params: Params) -> None:
-        if type(session_id) is str and method in QUESTIONS and self.on_question is not None:
-            self.on_question(session_id, method, params)
-        elif session_id != self._unheard:
-            # Once in a row: a session that was left may go on talking for long.
-            self._unheard = session_id
-            log.debug("nobody listens to a session's %s", method)
-
-    def on_request(self, call: Call) -> Work:
-        """A request of the host is a question to the user: it gets its receipt at once, the answer is a command."""
-        if call.method not in SERVER_REQUESTS:
-            data = {"kind": "methodNotFound", "retryable": False}
-            raise RpcError(METHOD_NOT_FOUND, f"{call.method} is not known to this client", data)
-        self.on_notification(call.method, call.params)
-        return _receipt()
-
-
-async def _receipt() -> Params:
-    return {}
+        super().on_notification(method, params)

@@ -17,8 +17,9 @@ from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL, LaunchProfile
 from adapter.msp.abilities import NOBODY, Abilities
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, SessionUnreachable
+from adapter.msp.event_routing import Sink
 from adapter.msp.handshake import Handshake
-from adapter.msp.host import Host, Sink
+from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from tests.wired import PATIENCE, outcome, until

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from adapter.msp import budgets
-from adapter.msp import host as module
+from adapter.msp import event_routing as module
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand

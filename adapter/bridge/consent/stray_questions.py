@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from adapter.bridge.consent import permission
 from adapter.msp.errors import HostGone, MspError
-from adapter.msp.host import QUESTIONS, Host
+from adapter.msp.event_routing import QUESTIONS
+from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params

@@ -14,7 +14,8 @@ from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
 from adapter.bridge.hosts.reloading import load_again, loads_sessions
 from adapter.bridge.tool_cards.cards import outlives_turn
 from adapter.msp.errors import HostGone, MspError, SessionUnreachable
-from adapter.msp.host import Host, Sink
+from adapter.msp.event_routing import Sink
+from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from anyio.lowlevel import checkpoint
 
-from adapter.msp.host import Sink
+from adapter.msp.event_routing import Sink
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 

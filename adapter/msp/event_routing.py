@@ -1,0 +1,103 @@
+"""What a host tells, to whoever listens to the session it is about."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from adapter.msp.vocabulary import SERVER_REQUESTS
+from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
+from adapter.wire.peer import Call, Work
+
+log = logging.getLogger("adapter.msp")
+
+Sink: TypeAlias = Callable[[str, Params], None]
+
+QUESTIONS = SERVER_REQUESTS | {"approval/requested", "userInput/requested"}
+"""What the user is asked by; it must reach somebody in every session, or a turn waits for ever."""
+
+MAX_HELD_EVENTS = 10_000
+"""Events kept for sessions whose opening has not been answered yet."""
+
+
+class EventRouting:
+    """One connection's events and questions, by session, in arrival order."""
+
+    def __init__(self) -> None:
+        self._sinks: dict[str, Sink] = {}
+        self._opening = 0
+        self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
+        self._unheard: Any = None
+        self.on_question: Callable[[str, str, Params], None] | None = None
+        """Told of a question in a session nobody listens to: its session, its method, its params (`fault-cases.md
+        I2`)."""
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether a session is being opened."""
+        return self._opening > 0
+
+    @asynccontextmanager
+    async def opening(self) -> AsyncIterator[None]:
+        """While a session is being opened here, events of sessions nobody listens to yet are kept for `listen`.
+
+        Replay, `session/started` and the first events of a turn may all be on the wire before the answer that names the
+        session has been looked at (`msp.md §10.2, §10.3`).
+        """
+        self._opening += 1
+        try:
+            yield
+        finally:
+            self._opening -= 1
+            if not self._opening:
+                held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
+                for event in held:
+                    self._unclaimed(*event)
+
+    def listen(self, session_id: str, sink: Sink) -> None:
+        """Hand every event of a session to `sink`, those kept so far first."""
+        self._sinks[session_id] = sink
+        held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
+        for event in held:
+            if event[0] == session_id:
+                sink(event[1], event[2])
+            else:
+                self._held.append(event)
+
+    def unlisten(self, session_id: str) -> None:
+        """Drop the events of a session from now on."""
+        self._sinks.pop(session_id, None)
+
+    def on_notification(self, method: str, params: Params) -> None:
+        """Route an event to its session, in arrival order."""
+        session_id = params.get("sessionId")
+        sink = self._sinks.get(session_id) if type(session_id) is str else None
+        if sink is not None:
+            sink(method, params)
+        elif type(session_id) is str and self._opening:
+            self._held.append((session_id, method, params))
+        else:
+            self._unclaimed(session_id, method, params)
+
+    def _unclaimed(self, session_id: Any, method: str, params: Params) -> None:
+        if type(session_id) is str and method in QUESTIONS and self.on_question is not None:
+            self.on_question(session_id, method, params)
+        elif session_id != self._unheard:
+            # Once in a row: a session that was left may go on talking for long.
+            self._unheard = session_id
+            log.debug("nobody listens to a session's %s", method)
+
+    def on_request(self, call: Call) -> Work:
+        """A request of the host is a question to the user: it gets its receipt at once, the answer is a command."""
+        if call.method not in SERVER_REQUESTS:
+            data = {"kind": "methodNotFound", "retryable": False}
+            raise RpcError(METHOD_NOT_FOUND, f"{call.method} is not known to this client", data)
+        self.on_notification(call.method, call.params)
+        return _receipt()
+
+
+async def _receipt() -> Params:
+    return {}
