@@ -180,9 +180,9 @@ class _Consent:
             for question in self._questions.values():
                 question.taken_back |= question.session == session
         elif _is_response(frame):
-            question = self._questions.pop((connection, _key(frame)), None)
-            if question is not None:
-                self._answers[question.stage].append(_selected(question, frame))
+            answered = self._questions.pop((connection, _key(frame)), None)
+            if answered is not None:
+                self._answers[answered.stage].append(_selected(answered, frame))
 
     # -- the host
 
@@ -248,7 +248,7 @@ def _selected(question: _Question, frame: Json) -> _Selection | None:
     if question.taken_back or not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
         return None
     choice = outcome.get("optionId")
-    return _Selection(question.session, choice, {}) if choice in question.offered and isinstance(choice, str) else None
+    return _Selection(question.session, choice, {}) if isinstance(choice, str) and choice in question.offered else None
 
 
 def _allows(decision: str) -> bool:

@@ -174,6 +174,11 @@ class TestConsent:
             Log().opened().shown().said({"result": {"outcome": {"outcome": "ok", "optionId": "yes"}}}).decided(),
             Log().opened().shown().said({"error": {"code": 1, "message": "yes"}}).decided(),
             Log().opened().shown().said({"result": None}).decided(),
+            Log()
+            .opened()
+            .shown()
+            .said({"result": {"outcome": {"outcome": "selected", "optionId": ["yes"]}}})
+            .decided(),
             # Another stage, another approval, another session, another dialog.
             Log().opened().opened(1).shown().clicked().decided(index=1),
             Log().opened().opened(approval="b").shown().clicked().decided(approval="b"),
