@@ -51,6 +51,8 @@ class AdapterProcess:
         self.stderr = b""
         self.answer: Callable[[Json], Json | None] = lambda request: None
         """Called for each request of the adapter; a returned `{"result": …}` or `{"error": …}` is sent back."""
+        self.watch: Callable[[bool, Json], None] = lambda from_adapter, frame: None
+        """Told of each frame as it passes."""
         self.pause = 0.0
         """Seconds between two lines that are read: more than none makes a slow client."""
         self._arrived: queue.Queue[Json | None] = queue.Queue()
@@ -87,6 +89,7 @@ class AdapterProcess:
         """One frame."""
         line = orjson.dumps(frame) + b"\n"
         self.sent.append(line)
+        self.watch(False, frame)
         self.write(line)
 
     def notify(self, method: str, params: Json) -> None:
@@ -237,6 +240,7 @@ class AdapterProcess:
         for line in self.process.stdout:
             self.lines.append(line)
             frame = orjson.loads(line)
+            self.watch(True, frame)
             self.frames.append(frame)
             if "method" in frame and "id" in frame:
                 answer = self.answer(frame)
