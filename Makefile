@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -54,6 +54,10 @@ interop: compiled
 browser: compiled
 	$(BIN)/python -m tests.browser
 
+# The whole suite on each Python that is here, on asyncio and on trio. `PYTHONS=` names some, by name or path.
+versions: compiled
+	PYTHONS="$(PYTHONS)" BACKENDS="$(BACKENDS)" $(BIN)/python -m tests.versions $(PYTEST_ARGS)
+
 # The wheel and the sdist, in `dist`, and what is promised of them.
 dist: $(READY)
 	$(BIN)/python -m tests.dist
@@ -94,4 +98,4 @@ lock:
 	rm -rf .venv-lock
 
 clean:
-	rm -rf $(VENV) $(SITE) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop .dist dist
+	rm -rf $(VENV) $(SITE) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop .dist .versions dist
