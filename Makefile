@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: cases versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -46,6 +46,10 @@ format: $(READY)
 
 bench: compiled
 	$(BIN)/python -m tests.bench
+
+# The tests of every fault case, and how many there are of each kind; the page of figures has it.
+cases: compiled
+	$(BIN)/python -m tests.fault_cases --write
 
 interop: compiled
 	$(BIN)/python -m tests.interop

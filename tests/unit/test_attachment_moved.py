@@ -91,7 +91,7 @@ async def test_a_session_that_is_nowhere_is_found_again() -> None:
 
 @pytest.mark.parametrize("leaves", [["session/leave"], []], ids=["leaves", "ends"])
 @pytest.mark.parametrize("durable", [True, False])
-async def test_n6_a_session_that_could_not_be_loaded_elsewhere_stays(leaves: list[str], durable: bool) -> None:
+async def test_a_session_that_could_not_be_loaded_elsewhere_stays(leaves: list[str], durable: bool) -> None:
     """Whether its host says that it stores nothing, or lacks the method."""
     here, other = Lodging(*leaves, durable=durable), Lodging(durable=durable)
     other.loads = not durable
