@@ -17,6 +17,9 @@ import msgspec
 
 Json = dict[str, Any]
 
+_Key = tuple[type, Any]
+"""An id with its type."""
+
 LONGEST_ID: Final = 1024
 """Characters of an id that can still be named in an answer; a longer one is answered with null."""
 
@@ -51,48 +54,70 @@ def read_seen(*paths: Path) -> list[Seen]:
 # -- answers
 
 
+class Answers:
+    """The requests to the adapter and its answers, one frame after the other; what is wrong is in `found`."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._waiting: defaultdict[str, set[_Key]] = defaultdict(set)
+        self._repeated: defaultdict[str, Counter[_Key]] = defaultdict(Counter)
+        """Asked under the id of a request that was open. Whether that was still so when it was read, nobody can see:
+        it is answered under the id, or with null."""
+        self._answered: defaultdict[str, set[_Key]] = defaultdict(set)
+
+    def take(self, seen: Seen) -> None:
+        """The next frame."""
+        place, frame = f"{seen.side} {seen.connection}", seen.frame
+        if not isinstance(frame, dict):
+            return
+        key = _key(frame)
+        if not seen.from_adapter:
+            if key is not None and not _is_response(frame):
+                if key in self._waiting[place]:
+                    self._repeated[place][key] += 1
+                self._waiting[place].add(key)
+        elif _is_response(frame):
+            problem = self._problem(place, frame, key)
+            if problem is not None:
+                self.found.append(f"{place}: {problem}: {_short(frame)}")
+
+    def unanswered(self, ended: Collection[str] = ()) -> list[str]:
+        """Requests that have no answer yet; not those of connections whose peer has gone."""
+        return [
+            f"{place}: request {key[1]!r} was not answered"
+            for place, keys in self._waiting.items()
+            if place.partition(" ")[2] not in ended
+            for key in keys
+        ]
+
+    def _problem(self, place: str, frame: Json, key: _Key | None) -> str | None:
+        """What is wrong with an answer of the adapter."""
+        if ("result" in frame) == ("error" in frame):
+            return "an answer has either a result or an error"
+        if key is None:
+            error = frame.get("error")
+            unreadable = isinstance(error, dict) and error.get("code") in UNREADABLE and frame.get("id", 0) is None
+            return None if unreadable else "a notification was answered"
+        if key in self._waiting[place]:
+            self._waiting[place].discard(key)
+        elif self._repeated[place][key]:
+            self._repeated[place][key] -= 1
+        else:
+            return "a request was answered twice" if key in self._answered[place] else "an answer without request"
+        self._answered[place].add(key)
+        return None
+
+
 def wrong_answers(seen: Sequence[Seen], *, ended: Collection[str] = ()) -> list[str]:
     """Requests to the adapter without answer, and answers of the adapter without request. `ended` are the connections
     whose peer had gone before everything could be answered."""
-    found: list[str] = []
-    waiting: defaultdict[str, Counter[tuple[type, Any]]] = defaultdict(Counter)
-    answered: defaultdict[str, set[tuple[type, Any]]] = defaultdict(set)
+    answers = Answers()
     for each in _in_order(seen):
-        place, frame = f"{each.side} {each.connection}", each.frame
-        if not isinstance(frame, dict):
-            continue
-        key = _key(frame)
-        if not each.from_adapter:
-            if key is not None and not _is_response(frame):
-                waiting[place][key] += 1
-        elif _is_response(frame):
-            problem = _problem(frame, key, waiting[place], answered[place])
-            if problem is not None:
-                found.append(f"{place}: {problem}: {_short(frame)}")
-    for place, open_requests in waiting.items():
-        if place.partition(" ")[2] not in ended:
-            found += [f"{place}: request {key[1]!r} was not answered" for key in open_requests.elements()]
-    return found
+        answers.take(each)
+    return answers.found + answers.unanswered(ended)
 
 
-def _problem(
-    frame: Json, key: tuple[type, Any] | None, waiting: Counter[tuple[type, Any]], answered: set[tuple[type, Any]]
-) -> str | None:
-    """What is wrong with an answer of the adapter."""
-    if ("result" in frame) == ("error" in frame):
-        return "an answer has either a result or an error"
-    if key is None:
-        error = frame.get("error")
-        unreadable = isinstance(error, dict) and error.get("code") in UNREADABLE and frame.get("id", 0) is None
-        return None if unreadable else "a notification was answered"
-    if waiting[key] > 0:
-        waiting[key] -= 1
-        answered.add(key)
-        return None
-    return "a request was answered twice" if key in answered else "an answer without request"
-
-
-def _key(frame: Json) -> tuple[type, Any] | None:
+def _key(frame: Json) -> _Key | None:
     """The id with its type: `1` and `"1"` are two."""
     value = frame.get("id")
     usable = type(value) is int or (type(value) is str and len(value) <= LONGEST_ID)
@@ -131,11 +156,19 @@ class _Selection(NamedTuple):
     """The commands that it was used for, and whether the host refused them."""
 
 
-class _Consent:
-    """What the client has allowed, followed through a run."""
+class Consents:
+    """What the client has allowed and what was decided with that, one frame after the other; what is wrong is in
+    `found`.
 
-    def __init__(self) -> None:
+    `exact`: each frame is seen when it is written and read at once. Then nothing crosses: the client's last word about
+    a stage counts alone, and what it has allowed and was not used counts no more when it stops the session.
+    """
+
+    def __init__(self, *, exact: bool = False) -> None:
         self.found: list[str] = []
+        self.allowed = 0
+        """Decisions so far that allow something."""
+        self._exact = exact
         self._questions: dict[tuple[str, Any], _Question] = {}
         self._answers: defaultdict[_Stage, list[_Selection | None]] = defaultdict(list)
         """In order; None for what selects nothing."""
@@ -146,6 +179,7 @@ class _Consent:
         """Decisions on their way, by connection and id of the request."""
 
     def take(self, seen: Seen) -> None:
+        """The next frame."""
         frame = seen.frame
         if not isinstance(frame, dict):
             return
@@ -179,10 +213,20 @@ class _Consent:
             session = params.get("sessionId") if isinstance(params, dict) else None
             for question in self._questions.values():
                 question.taken_back |= question.session == session
+            if self._exact:
+                self._stopped(session)
         elif _is_response(frame):
             answered = self._questions.pop((connection, _key(frame)), None)
             if answered is not None:
                 self._answers[answered.stage].append(_selected(answered, frame))
+
+    def _stopped(self, session: Any) -> None:
+        """What was selected in a session and has not been taken in by a host counts no more."""
+        for answers in self._answers.values():
+            for number, selection in enumerate(answers):
+                used = selection is not None and not all(selection.commands.values())
+                if selection is not None and selection.session == session and not used:
+                    answers[number] = None
 
     # -- the host
 
@@ -210,6 +254,7 @@ class _Consent:
         if not meant:
             self.found.append(f"host {connection}: {choice!r} was never offered for {stage.approval!r}")
         elif any(_allows(decision) for decision in meant):
+            self.allowed += 1
             selection = self._selection(params.get("sessionId"), stage, choice, command)
             if selection is None:
                 self.found.append(f"host {connection}: {choice!r} was not selected for {stage}, or not for this once")
@@ -221,7 +266,8 @@ class _Consent:
         """The selection that allows this. One is used for one command, and for another only where the host has refused
         all before it and the client has not been asked again since."""
         answers = self._answers[stage]
-        for number, selection in enumerate(answers):
+        first = max(0, len(answers) - 1) if self._exact else 0
+        for number, selection in enumerate(answers[first:], first):
             if selection is None or selection.choice != choice:
                 continue
             if session in self._client_sessions and selection.session != session:
@@ -236,7 +282,7 @@ class _Consent:
 def wrong_consents(seen: Sequence[Seen]) -> list[str]:
     """Decisions that allow something that the client did not clearly select, for that very approval and stage, in that
     session, before; and those that no host has offered."""
-    consent = _Consent()
+    consent = Consents()
     for each in _in_order(seen):
         consent.take(each)
     return consent.found

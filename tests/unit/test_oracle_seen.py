@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.oracles.seen import Seen, read_seen, wrong_answers, wrong_consents
+from tests.oracles.seen import Consents, Seen, read_seen, wrong_answers, wrong_consents
 
 Json = dict[str, Any]
 
@@ -79,6 +79,14 @@ class Log:
         return self.add("host", False, {"id": number, "error": {"code": -32603, "message": "no"}})
 
 
+def exactly(log: Log) -> Consents:
+    """What is found when nothing can have crossed."""
+    consents = Consents(exact=True)
+    for seen in log.seen:
+        consents.take(seen)
+    return consents
+
+
 def stage(index: int, approval: str = "a") -> Json:
     return {"approvalId": approval, "sourceIndex": index}
 
@@ -93,6 +101,7 @@ class TestAnswers:
             Log().asked(1).asked("1").answered("1").answered(1),
             Log().asked().answered().asked().answered(),
             Log().asked().asked().answered().answered(),
+            Log().asked().asked().answered(None, error={"code": -32600, "message": "open"}).answered(),
             Log().add("client", False, {"method": "note"}),
             Log().answered(None, error={"code": -32700, "message": "what?"}),
             Log().asked(1.5).asked(True).asked("x" * 2000),
@@ -208,6 +217,22 @@ class TestConsent:
         turned = [{"choiceId": "no", "decision": "approved"}]
         assert wrong_consents(Log().opened().opened(1, availableChoices=turned).decided("no", 1).seen)
         assert not wrong_consents(Log().opened().opened(1, availableChoices=turned).decided("no", 0).seen)
+
+    @pytest.mark.parametrize(
+        "log",
+        [
+            Log().opened().shown().clicked().cancelled().decided(),
+            Log().opened().shown().clicked().decided().refused().cancelled().decided(),
+            Log().opened().shown().shown(2).clicked().clicked("no", 2).decided(),
+        ],
+    )
+    def test_what_cannot_have_crossed_is_wrong_too(self, log: Log) -> None:
+        assert wrong_consents(log.seen) == []
+        assert len(exactly(log).found) == 1
+
+    def test_what_was_taken_in_before_the_stop_is_right(self) -> None:
+        consents = exactly(Log().opened().shown().clicked().decided().cancelled().taken().opened(1).decided("no", 1))
+        assert (consents.found, consents.allowed) == ([], 1)
 
     def test_the_order_is_that_of_the_clock(self) -> None:
         right = Log().opened().shown().clicked().decided().seen
