@@ -12,6 +12,7 @@ import pytest
 from adapter.bridge.stored_output import contract, host_reads
 from tests.output_hosts import PATIENCE, SESSION, release, stored
 from tests.output_reading import content, not_found, page_of, reading, refused, until
+from tests.processes import assert_gone, running
 
 pytestmark = [
     pytest.mark.anyio,
@@ -62,6 +63,39 @@ async def test_a_read_that_took_too_long_does_not_spoil_the_next(
             assert refused(await it.ask())[1]["reason"] == "readTimeout"
         release(it.placed)
         assert content(page_of(await it.ask(lengthBytes=9))) == stored(9).decode(errors="ignore").encode()
+
+
+async def test_a_host_that_did_not_answer_in_time_is_asked_nothing_more_and_the_next_read_gets_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reading(tmp_path, held=["item/readOutput"]) as it:
+        with monkeypatch.context() as patched:
+            patched.setattr(host_reads, "READ_SECONDS", 0.3)
+            assert refused(await it.ask())[1]["reason"] == "readTimeout"
+        async with anyio.create_task_group() as tasks:
+            # The same program, so it holds this answer back too: but it is another process that does.
+            next_read = it.start(tasks)
+            await it.until_received("item/readOutput", 2)
+            first, second = it.placed.pids("serve.pids")
+            assert_gone([first], PATIENCE)
+            assert running([second])
+            release(it.placed)
+            page_of(await next_read.wait())
+
+
+async def test_reads_that_share_a_host_with_one_that_takes_too_long_keep_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reading(tmp_path, held=["item/readOutput"]) as it, anyio.create_task_group() as tasks:
+        patient = it.start(tasks, offsetBytes=1)
+        await it.until_received("item/readOutput")
+        with monkeypatch.context() as patched:
+            patched.setattr(host_reads, "READ_SECONDS", 0.3)
+            assert refused(await it.ask())[1]["reason"] == "readTimeout"
+        release(it.placed)
+        page_of(await patient.wait())
+        await until(lambda: not it.output._host._leaving and not it.output._host._set_aside)
+        assert_gone(it.placed.pids("serve.pids"), PATIENCE)
 
 
 # -- several at once

@@ -50,11 +50,11 @@ async def host_to_read_from(
     Raises:
         RpcError: there is none, or it failed or took too long meanwhile.
     """
-    ready = False
+    ready: Host | None = None
     try:
         with anyio.CancelScope(deadline=anyio.current_time() + startup_timeout) as budget:
             async with read_host.use() as host:
-                ready = True
+                ready = host
                 passed(5)
                 budget.deadline = anyio.current_time() + READ_SECONDS
                 await _require_verified(host)
@@ -63,13 +63,18 @@ async def host_to_read_from(
     except HostStartError as error:
         raise _start_failure(error, startup_timeout) from None
     except RequestTimeout:
+        if ready is not None:
+            read_host.replace(ready)
         raise errors.read_timeout() from None
     except MalformedResult as error:
         raise errors.inconsistent_page(error.details) from None
     except HostGone as error:
         raise errors.host_died(str(error)) from None
     if budget.cancelled_caught:
-        raise errors.read_timeout() if ready else errors.host_start_timeout(startup_timeout)
+        if ready is None:
+            raise errors.host_start_timeout(startup_timeout)
+        read_host.replace(ready)
+        raise errors.read_timeout()
 
 
 async def read_page(host: Host, request: ReadRequest, workspace: str, trace: Any = None) -> Params:

@@ -7,6 +7,7 @@ It is never an execution host and never becomes one: it holds no session, and on
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -41,7 +42,9 @@ class ReadHost:
         self._idle_seconds = idle_seconds
         self._flags: Sequence[str] | None = None
         self._host: Host | None = None
+        self._set_aside: set[Host] = set()
         self._leaving: set[Host] = set()
+        self._readers: Counter[Host] = Counter()
         self._starting = anyio.Lock()
         self._users = 0
         self._idle = anyio.CancelScope()
@@ -56,16 +59,32 @@ class ReadHost:
         self._users += 1
         self._idle.cancel()
         try:
-            yield await self._ready_host()
+            host = await self._ready_host()
+            self._readers[host] += 1
+            try:
+                yield host
+            finally:
+                self._readers[host] -= 1
+                self._end_if_unread(host)
         finally:
             self._users -= 1
             if not self._users:
                 self._unused()
 
+    def replace(self, host: Host) -> None:
+        """Give it to no read that begins from now on: it did not answer in time, and may never again. Others that read
+        from it already go on; it ends with the last of them."""
+        if host is self._host:
+            self._host = None
+            self._set_aside.add(host)
+            self._end_if_unread(host)
+
     async def close(self) -> None:
         """End the host, if there is one, and wait until none is left."""
         self._idle.cancel()
         self._let_go()
+        for host in list(self._set_aside):
+            self._leave(host)
         async with anyio.create_task_group() as tasks:
             for host in self._leaving:
                 tasks.start_soon(host.close)
@@ -119,8 +138,18 @@ class ReadHost:
         """Give the host to no read that begins from now on, and end it."""
         host, self._host = self._host, None
         if host is not None:
-            self._leaving.add(host)
-            self._background.start(self._end, host)
+            self._leave(host)
+
+    def _end_if_unread(self, host: Host) -> None:
+        if not self._readers[host]:
+            del self._readers[host]
+            if host in self._set_aside:
+                self._leave(host)
+
+    def _leave(self, host: Host) -> None:
+        self._set_aside.discard(host)
+        self._leaving.add(host)
+        self._background.start(self._end, host)
 
     async def _end(self, host: Host) -> None:
         await host.close()
