@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Final
 
 import anyio
@@ -60,6 +61,7 @@ async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> 
             SESSION_METHOD: lambda call: agent.begin_steering(call),
         }
         peer = Peer(reader, writer, AgentDispatcher(agent, extensions), peer_options)
+        peer.throttle = partial(reader.unless_over, peer.writable)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)

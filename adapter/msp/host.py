@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 
@@ -201,7 +202,7 @@ class Host(EventRouting):
         self._overheard = Overheard(process.stdout)
         peer = Peer(self._overheard, process.stdin, self, options)
         if self._throttle is not None:
-            peer.throttle = self._throttle
+            peer.throttle = partial(process.stdout.unless_over, self._throttle)
         self._peer = peer
         self._connected.set()
         await peer.run()

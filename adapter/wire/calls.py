@@ -63,6 +63,10 @@ class OpenCalls:
         self._open: dict[Id, Call] = {}
         self._idle = anyio.Event()
 
+    def has(self, call_id: Id) -> bool:
+        """Whether a request with this id is open."""
+        return call_id in self._open
+
     def accept(self, request: Request, tasks: TaskGroup) -> None:
         """Begin to work on a request, or refuse it at once."""
         if request.id in self._open:

@@ -247,8 +247,10 @@ class Peer:
 
     def _refuse(self, reject: envelope.Reject) -> None:
         self._garbage.warning("%s: %s", self._options.name, reject.message)
-        if self._options.answers_garbage or reject.id is not None:
-            self._writer.put(envelope.failure_object(reject.id, self._options.refusal(reject)))
+        # An id that is in use belongs to the request that has it.
+        named = None if reject.id is None or self._calls.has(reject.id) else reject.id
+        if self._options.answers_garbage or named is not None:
+            self._writer.put(envelope.failure_object(named, self._options.refusal(reject)))
 
     def _settle(self, request_id: Id | None, answer: Params | Exception) -> None:
         waiter = self._waiters.pop(request_id, None) if request_id is not None else None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
+from collections.abc import Awaitable, Callable
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -22,6 +24,10 @@ READ_CHUNK = 64 * 1024
 
 PIPE_BYTES = 1024 * 1024
 """What a pipe is made to hold where that can be chosen; Linux lets everybody have this much."""
+
+HANG_UP_POLL = 0.1
+"""Seconds between looks at whether a stream that is not read now has come to its end: no event loop tells of that
+alone."""
 
 
 def widen_pipe(fd: int) -> None:
@@ -59,6 +65,25 @@ class FdReader:
             except ConnectionResetError:
                 break
         return b""
+
+    async def unless_over(self, wait: Callable[[], Awaitable[None]]) -> None:
+        """Await `wait` before reading on, but no longer than until nobody can write to the other end any more: what is
+        left to be read is little then, and whoever waits for the end of it must not wait for something else."""
+        while True:
+            with anyio.move_on_after(HANG_UP_POLL):
+                return await wait()
+            if self._is_over():
+                return None
+
+    def _is_over(self) -> bool:
+        if sys.platform == "win32":
+            return False
+        if self._fd < 0:
+            return True
+        poll = select.poll()
+        # Of a socket; that a pipe is over is always told.
+        poll.register(self._fd, getattr(select, "POLLRDHUP", 0))
+        return bool(poll.poll(0))
 
     async def _readable(self) -> None:
         if self._watchable:

@@ -81,8 +81,9 @@ def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool
 
 
 @pytest.mark.acp(19, 23)
+@pytest.mark.parametrize("asks", [False, True], ids=["silent", "asking"])
 @pytest.mark.parametrize("ends", ["input", "signal"])
-def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
+def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str, asks: bool) -> None:
     process = raw_adapter(tmp_path, subprocess.DEVNULL)
     try:
         ask(process, 1, "initialize", INITIALIZE)
@@ -97,6 +98,10 @@ def test_e5_client_stalls_and_goes(tmp_path: Path, ends: str) -> None:
             pass
         # Until the pipe is full, and something waits behind it.
         time.sleep(0.5)
+        if asks:
+            # What is read now is the last for as long as so much waits.
+            ask(process, 4, "session/list", {})
+            time.sleep(0.2)
         if ends == "input":
             process.stdin.close()
         else:

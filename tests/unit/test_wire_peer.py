@@ -15,7 +15,7 @@ from adapter.wire.peer import (
     PeerClosed,
     Work,
 )
-from tests.wired import PATIENCE, Gate, Recorder, options, outcome, until, wired
+from tests.wired import CAP, PATIENCE, Gate, Recorder, options, outcome, until, wired
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +59,29 @@ async def test_an_id_still_open_is_refused_without_naming_it(request_id: Any) ->
         assert (await other.read())["result"] == {"method": "third"}
         await other.nothing_comes()
     assert [call.method for call in handler.calls][:2] == ["first", "third"]
+
+
+@pytest.mark.acp(14)
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":7,"method":"do","params":[]}',
+        b'{"jsonrpc":"2.0","id":7,"method":7}',
+        b'{"id":7,"method":"do"}',
+        b'{"jsonrpc":"2.0","id":7,"method":"do","params":{"text":"%s"}}' % (b"x" * CAP),
+    ],
+    ids=["params", "method", "version", "length"],
+)
+async def test_what_is_no_request_is_refused_without_naming_an_id_still_open(line: bytes) -> None:
+    gate = Gate()
+    async with wired(Recorder(gate)) as other:
+        await other.ask(7, "first")
+        await other.write(line + b"\n")
+        assert (await other.read())["id"] is None
+        gate.open.set()
+        assert await other.read() == {"jsonrpc": "2.0", "id": 7, "result": {"method": "first"}}
+        await other.write(line + b"\n")
+        assert (await other.read())["id"] == 7, "nobody else has it now"
 
 
 async def fails(error: BaseException) -> Params:

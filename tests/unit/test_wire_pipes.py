@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from adapter.wire.pipes import FdReader, FdWriter
+from adapter.wire.pipes import HANG_UP_POLL, FdReader, FdWriter
 from tests.wired import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -80,6 +81,19 @@ async def test_a_closed_writer_ends_the_reading(pair: Pair) -> None:
         # A terminal whose owner is gone may say EIO instead.
         with contextlib.suppress(OSError):
             assert await reader.receive() == b""
+    reader.close()
+
+
+async def test_what_is_waited_for_before_reading_on_does_not_keep_the_end_from_being_seen(pair: Pair) -> None:
+    reader, writer = FdReader(pair[0]), FdWriter(pair[1])
+    with anyio.fail_after(PATIENCE):
+        await writer.send(b"left")
+        await reader.unless_over(anyio.lowlevel.checkpoint)
+        with anyio.move_on_after(3 * HANG_UP_POLL) as open_still:
+            await reader.unless_over(anyio.sleep_forever)
+        assert open_still.cancelled_caught, "it is not over"
+        writer.close()
+        await reader.unless_over(anyio.sleep_forever)
     reader.close()
 
 
