@@ -1,0 +1,226 @@
+"""One cell of the matrix: an adapter whose host, client or machine does one thing wrong at one moment of a session, and
+the checks that hold whatever that was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
+from tests.faults.matrix import tampering_host
+from tests.faults.matrix.tampering_host import Plan
+from tests.hurried import hurried
+from tests.oracles.seen import Seen, read_seen, wrong_answers, wrong_consents
+from tests.processes import open_descriptors, proc, wait_until
+
+ANSWER_SECONDS: Final = 15.0
+"""Within this every request is answered, whatever was wrong: more than all waits of the adapter in a row, as they are
+set below, on a machine that does much else."""
+
+MSP_CAP: Final = 256 * 1024
+"""The longest line of a host here (`--msp-frame-cap`)."""
+
+START_SECONDS: Final = 5.0
+
+HURRY: Final = hurried(
+    msp__budgets__QUERY_TIMEOUT=2.0,
+    msp__budgets__COMMAND_TIMEOUT=2.0,
+    msp__budgets__OPEN_TIMEOUT=2.0,
+    msp__session__PAGE_SECONDS=2.0,
+    msp__session__LEAVE_SECONDS=1.5,
+    msp__session__UNSUBSCRIBE_SECONDS=1.0,
+    msp__abilities__ANSWER_SECONDS=1.0,
+    bridge__hosts__reloading__BUSY_SECONDS=2.0,
+    bridge__turns__prompts__CANCEL_GRACE=1.5,
+    bridge__stored_output__contract__READ_SECONDS=6.0,
+    bridge__stored_sessions__deletion__DELETE_SECONDS=2.0,
+    bridge__slash_commands__builtin_commands__COMPACTION_SECONDS=3.0,
+)
+"""The adapter, with waits that a test can wait for."""
+
+MARK: Final = "MUSE_ADAPTER_PROCESS"
+"""The variable by which a process of an adapter can be told (`docs/security.md`)."""
+
+OK: Final = "ok"
+
+
+class Wrong(AssertionError):
+    """What is not as it should be."""
+
+
+class Cell:
+    """What a phase and a fault work with. `session` is the one in which the fault strikes, if there is one yet."""
+
+    def __init__(self, adapter: AdapterProcess, folder: Path, workspace: Path) -> None:
+        self.adapter = adapter
+        self.folder = folder
+        self.workspace = workspace
+        self.session = ""
+        self.memory: dict[str, Any] = {}
+        """What a phase keeps between its steps."""
+
+    def begin(self, method: str, params: Mapping[str, Any]) -> int:
+        """Send a request."""
+        return self.adapter.begin(method, dict(params))
+
+    def answer(self, request_id: int) -> Json:
+        """The answer to a request, which has to come."""
+        return self.adapter.response(request_id, ANSWER_SECONDS)
+
+    def ask(self, method: str, **params: Any) -> Json:
+        """A request and its answer."""
+        return self.answer(self.begin(method, params))
+
+    def must(self, method: str, **params: Any) -> Json:
+        """The result of a request of which nothing is tested here."""
+        answer = self.ask(method, **params)
+        if "result" not in answer:
+            raise Wrong(f"{method}, before or beside the fault: {answer['error']}")
+        result: Json = answer["result"]
+        return result
+
+    def new_session(self) -> str:
+        """A session with a past of one turn."""
+        session: str = self.must("session/new", cwd=str(self.workspace), mcpServers=[])["sessionId"]
+        self.must_end(self.prompt(session, "hello"), "end_turn")
+        return session
+
+    def prompt(self, session: str, text: str) -> int:
+        """Send a prompt."""
+        return self.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+
+    def must_end(self, prompt: int, reason: str) -> None:
+        """A prompt that has to end with a stop reason."""
+        answer = self.answer(prompt)
+        if answer.get("result", {}).get("stopReason") != reason:
+            raise Wrong(f"a prompt beside the fault has to end with {reason}: {answer.get('error', answer)}")
+
+    def next_request(self, method: str) -> Json:
+        """A request of the adapter."""
+        return self.adapter.wait_for(lambda frame: frame.get("method") == method, ANSWER_SECONDS)
+
+    def reply(self, request: Json, answer: Json) -> None:
+        self.adapter.send({"jsonrpc": "2.0", "id": request["id"], **answer})
+
+    def allow(self, request: Json) -> None:
+        """Select the option that allows once."""
+        options = request["params"]["options"]
+        self.reply(request, permission(next(each["optionId"] for each in options if each["kind"] == "allow_once")))
+
+    # -- the fault
+
+    def arm(self) -> None:
+        tampering_host.arm(self.folder)
+
+    def wait_for_strike(self, seconds: float = ANSWER_SECONDS) -> None:
+        """The moment of the fault has come."""
+        wait_until(lambda: tampering_host.has_struck(self.folder), seconds, lambda: "the fault did not strike")
+
+    def release(self) -> None:
+        """Let the host go on that waits for the driver."""
+        tampering_host.release(self.folder)
+
+    # -- what it holds
+
+    def held(self) -> int:
+        """The descriptors of the adapter without those for its hosts, once no process of a moment is there."""
+        pid = self.adapter.process.pid
+        wait_until(lambda: not self._passing(), ANSWER_SECONDS)
+        return open_descriptors(pid) - FDS_A_HOST * len(self.adapter.hosts())
+
+    def _passing(self) -> list[int]:
+        """Children that run `muse` for a moment, to ask for its version or its flags."""
+        hosts = set(self.adapter.hosts())
+        muse = str(self.folder / "muse").encode()
+        return [pid for pid in self.adapter.children() if pid not in hosts and muse in _command_line(pid)]
+
+
+def _command_line(pid: int) -> list[bytes]:
+    try:
+        return (proc() / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+FDS_A_HOST: Final = 3
+"""Its three pipes."""
+
+
+@contextmanager
+def running(plan: Plan, *, options: tuple[str, ...] = (), env: Mapping[str, str] | None = None) -> Iterator[Cell]:
+    """An adapter, initialized, with a tampering host; in the end everything of it is gone and has been looked at."""
+    with tempfile.TemporaryDirectory(prefix="matrix-") as name:
+        home = Path(name)
+        folder, workspace, temporary = home / "run", home / "work", home / "tmp"
+        for each in (folder, workspace, temporary):
+            each.mkdir()
+        muse = tampering_host.place(folder, plan)
+        seen: list[Seen] = []
+        words = ("--msp-frame-cap", str(MSP_CAP), "--startup-timeout", str(START_SECONDS), *options)
+        environ = {"TMPDIR": str(temporary), **(env or {})}
+        with running_adapter(home, *words, muse=muse, env=environ, command=HURRY) as adapter:
+            adapter.watch = lambda from_adapter, frame: seen.append(_seen_by_client(from_adapter, frame))
+            cell = Cell(adapter, folder, workspace)
+            yield cell
+            _end(cell)
+        _look_back(cell, seen, temporary)
+
+
+def _seen_by_client(from_adapter: bool, frame: Json) -> Seen:
+    return Seen(time.monotonic_ns(), "client", "client", from_adapter, frame)
+
+
+def _end(cell: Cell) -> None:
+    """The client goes, and everything ends in order."""
+    pid = cell.adapter.process.pid
+    code = cell.adapter.finish()
+    if code != 0:
+        raise Wrong(f"the adapter ended with {code}")
+    wait_until(lambda: not marked(pid), 5.0, lambda: f"processes of the adapter are left: {marked(pid)}")
+
+
+def _look_back(cell: Cell, seen: list[Seen], temporary: Path) -> None:
+    """What the frames, the log and the disk show."""
+    frames = [*seen, *read_seen(*(cell.folder / tampering_host.SEEN).glob("*.ndjson"))]
+    hosts = {each.connection for each in frames if each.side == "host"}
+    problems = [*wrong_answers(frames, ended=hosts), *wrong_consents(frames)]
+    if problems:
+        raise Wrong("; ".join(problems))
+    if b"Traceback" in cell.adapter.stderr:
+        raise Wrong(f"a traceback: {cell.adapter.stderr.decode(errors='replace')[-3000:]}")
+    left = [path.name for path in temporary.rglob("*")]
+    if left:
+        raise Wrong(f"temporary files are left: {left}")
+
+
+def marked(adapter: int) -> list[int]:
+    """The processes that this adapter has started, directly or not."""
+    found = []
+    wanted = f"{MARK}={adapter}:".encode()
+    for directory in proc().iterdir():
+        if directory.name.isdecimal():
+            with contextlib.suppress(OSError):
+                if wanted in (directory / "environ").read_bytes() and _runs(directory):
+                    found.append(int(directory.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def _runs(directory: Path) -> bool:
+    return (directory / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+
+
+# -- what has to come
+
+
+def outcome(answer: Json, is_right: Callable[[Json], bool]) -> str:
+    """An answer as a word: `ok`, or code and reason."""
+    if "result" in answer:
+        return OK if is_right(answer["result"]) else f"result {str(answer['result'])[:300]}"
+    error = answer["error"]
+    return f"{error['code']} {error.get('data', {}).get('reason')}"
