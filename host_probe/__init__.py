@@ -8,7 +8,7 @@ from host_probe.abilities import Abilities
 from host_probe.cache import VersionCache, default_directory
 from host_probe.flags import serve_flags
 from host_probe.identity import BinaryIdentity, identify
-from host_probe.locate import Attempt, Found, NotFound, every_muse, find_muse
+from host_probe.locate import Attempt, Found, NotFound, every_muse, find_muse, home_directory
 from host_probe.probe import VERSION_TIMEOUT, Probe, cached_version, probe_version
 from host_probe.surfaces import (
     Unverified,
@@ -38,6 +38,7 @@ __all__ = [
     "default_directory",
     "every_muse",
     "find_muse",
+    "home_directory",
     "identify",
     "is_newer_than_known",
     "known_fingerprint",

@@ -63,15 +63,18 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
     program = resolve_program(command[0], environ) or command[0]
     # Shielded, so that a cancellation cannot come between the start of the process and our holding it.
     with anyio.CancelScope(shield=True):
-        process = await anyio.open_process(
-            [str(program), *command[1:]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**environ, **PROBE_ENVIRONMENT},
-            start_new_session=sys.platform != "win32",
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        try:
+            process = await anyio.open_process(
+                [str(program), *command[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**environ, **PROBE_ENVIRONMENT},
+                start_new_session=sys.platform != "win32",
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except RuntimeError as error:  # no thread to wait for it with
+            raise OSError(str(error)) from None
     stdout, stderr = _Kept(), _Kept()
     try:
         with anyio.move_on_after(timeout) as limit:

@@ -66,6 +66,14 @@ class NotFound(msgspec.Struct, frozen=True):
         return f"Muse was not found. {advice} Tried {what}."
 
 
+def home_directory() -> Path:
+    """The user's; the root for a user who has none, as one that a container made up."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.sep)
+
+
 def find_muse(
     explicit: str | None, environ: Mapping[str, str], home: Path, *, windows: bool = _WINDOWS
 ) -> Found | NotFound:

@@ -36,8 +36,13 @@ class StderrHandler(logging.Handler):
         except Exception:
             return self.handleError(record)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._write, name="stderr", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._write, name="stderr", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                # There can be no more threads now. The next line tries again.
+                return None
+            self._thread = thread
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(line)
         return None

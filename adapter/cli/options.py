@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_type_hints
 
 from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
@@ -176,10 +175,11 @@ def host_choice(options: GlobalOptions) -> HostChoice:
     """What the options and the environment say about hosts."""
     # Not before stdout is out of reach: what is imported may print something (`fault-cases.md C2`).
     from adapter.bridge.hosts.host_choice import HostChoice, host_environment
+    from host_probe import home_directory
 
     return HostChoice(
         environ=host_environment(os.environ),
-        home=Path.home(),
+        home=home_directory(),
         muse=options.muse,
         startup_timeout=options.startup_timeout,
         frame_cap=options.msp_frame_cap,

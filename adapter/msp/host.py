@@ -104,8 +104,10 @@ class Host(EventRouting):
         """Start the process, serve until it or we end it, and leave nothing of it behind."""
         try:
             process = await HostProcess.spawn(self.launch)
-        except OSError as error:
-            cause = f"{self.launch.argv[0]} cannot be started: {error.strerror or error}"
+        except Exception as error:
+            # No thread to wait for it with, for one, is no `OSError`. Whatever it is, nobody may wait for this host.
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            cause = f"{self.launch.argv[0]} cannot be started: {reason}"
             self._declare_gone(HostStartError("hostStartFailed", cause))
             self._ended.set()
             return

@@ -29,6 +29,7 @@ from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from host_probe import (
+    BinaryIdentity,
     VersionCache,
     identify,
     is_newer_than_known,
@@ -219,8 +220,14 @@ class ExecutionHosts:
 
     def _slot(self, profile: LaunchProfile) -> HostSlot:
         if profile not in self._slots:
-            self._slots[profile] = HostSlot(partial(self._started, profile))
+            self._slots[profile] = HostSlot(partial(self._started, profile), self._program)
         return self._slots[profile]
+
+    def _program(self) -> BinaryIdentity | None:
+        try:
+            return identify(resolve_muse(self._choice), self._choice.environ)
+        except HostStartError:
+            return None
 
     def _started(self, profile: LaunchProfile) -> Host:
         muse = resolve_muse(self._choice)

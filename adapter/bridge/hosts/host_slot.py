@@ -9,6 +9,7 @@ import anyio
 
 from adapter.bridge.hosts.restarts import Restarts
 from adapter.msp.host import Host, HostStartError
+from host_probe import BinaryIdentity
 
 
 class Tenant(Protocol):
@@ -20,10 +21,12 @@ class Tenant(Protocol):
 
 
 class HostSlot:
-    """At most one living host. `start` makes one and starts it."""
+    """At most one living host. `start` makes one and starts it; `program` tells which file it is a process of."""
 
-    def __init__(self, start: Callable[[], Host]) -> None:
+    def __init__(self, start: Callable[[], Host], program: Callable[[], BinaryIdentity | None]) -> None:
         self._start = start
+        self._program = program
+        self._started: BinaryIdentity | None = None
         self._restarts = Restarts()
         self._changing = anyio.Lock()
         self.current: Host | None = None
@@ -37,9 +40,7 @@ class HostSlot:
 
     def begin(self) -> Host:
         """The host there is, else the first one."""
-        if self.current is None:
-            self.current = self._start()
-        return self.current
+        return self.current or self._begin_anew()
 
     async def living(self, asking: Tenant | None = None) -> Host:
         """A host that has not ended; it may still be on its way to being ready.
@@ -85,17 +86,27 @@ class HostSlot:
     async def _restart(self, host: Host) -> None:
         self._tenants.pop(host, None)
         self.outdated = False
-        if not host.is_closing:
-            delay = self._restarts.delay(anyio.current_time())
-            if delay is None:
-                seconds = self._restarts.again_in(anyio.current_time())
-                details = (
-                    f"Muse ended too often and is not started again for {seconds:.0f} s; the last time: {host.gone}"
-                )
-                raise HostStartError("hostRestartLimit", details)
-            await anyio.sleep(delay)
-            self._restarts.count(anyio.current_time())
-        self.current = self._start()
+        if host.is_closing:
+            self._begin_anew()
+            return
+        if self._program() != self._started:
+            # How often another program ended says nothing of this one: it has been repaired, or replaced.
+            self._restarts = Restarts()
+        delay = self._restarts.delay(anyio.current_time())
+        if delay is None:
+            seconds = self._restarts.again_in(anyio.current_time())
+            details = f"Muse ended too often and is not started again for {seconds:.0f} s; the last time: {host.gone}"
+            raise HostStartError("hostRestartLimit", details)
+        await anyio.sleep(delay)
+        self._begin_anew()
+        # What is not there has not been started.
+        self._restarts.count(anyio.current_time())
+
+    def _begin_anew(self) -> Host:
+        program = self._program()
+        self.current = host = self._start()
+        self._started = program
+        return host
 
     # -- who uses it
 

@@ -151,4 +151,12 @@ def default_data_dir() -> Path:
     if home:
         return Path(home)
     base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "muse-simulated"
+    return (Path(base) if base else _home() / ".local" / "share") / "muse-simulated"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # A user that nobody has written down, as in a container.
+        return Path(os.sep)

@@ -1,0 +1,146 @@
+"""Faults of the machine: no thread to be had, no home, a Muse that vanishes, comes back, or is replaced."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+import signal
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from adapter.cli.logs import StderrHandler
+from adapter.cli.options import GlobalOptions, host_choice
+from adapter.hosts.simulated.options import default_data_dir
+from adapter.msp.host import Host, HostStartError
+from adapter.msp.process import HostCommand
+from host_probe import probe_version
+from tests.adapter_process import AdapterProcess, Json, running_adapter
+from tests.faults.ending import end
+from tests.faults.hosts_that_die import Dies
+from tests.processes import assert_gone
+from tests.scripted_hosts import Placed, ScriptedHost, place
+from tests.wired import PATIENCE, outcome
+
+ENVIRON: Final = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
+MOST_RESTARTS: Final = 5
+
+# -- no thread
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process meets whose user may have no more of them."""
+
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("no_threads")
+async def test_nobody_waits_for_a_host_that_no_thread_can_wait_for(tmp_path: Path) -> None:
+    placed = place(tmp_path, ScriptedHost)
+    host = Host(HostCommand([placed.muse, "serve"], ENVIRON), "1")
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(host.run)
+            ready = await outcome(host.ready)
+            await host.close()
+    # Not every event loop needs one.
+    if isinstance(ready, Exception):
+        assert isinstance(ready, HostStartError) and ready.reason == "hostStartFailed", ready
+        assert "thread" in ready.details
+    assert_gone(placed.pids())
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("no_threads")
+async def test_a_version_that_no_thread_can_wait_for_is_not_known(tmp_path: Path) -> None:
+    placed = place(tmp_path, ScriptedHost)
+    with anyio.fail_after(PATIENCE):
+        probe = await probe_version([placed.muse], environ=ENVIRON)
+    assert probe.problem in (None, "spawnFailed")
+    assert_gone(placed.pids())
+
+
+def test_what_is_logged_while_there_is_no_thread_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler, start = StderrHandler(), threading.Thread.start
+    line = logging.LogRecord("adapter.tests", logging.WARNING, __file__, 1, "said", (), None)
+    refused: list[Any] = []
+
+    def refuse(self: threading.Thread) -> None:
+        refused.append(self)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    handler.emit(line)
+    handler.emit(line)
+    assert len(refused) == 2, "each line tries"
+    monkeypatch.setattr(threading.Thread, "start", start)
+    handler.emit(line)
+    handler.close()
+
+
+# -- no home
+
+
+def test_a_user_without_a_home_can_be_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", "MUSE_SIMULATED_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nobody(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    assert host_choice(GlobalOptions()).home == Path("/")
+    assert default_data_dir() == Path("/.local/share/muse-simulated")
+
+
+# -- no Muse
+
+
+def reason(answer: Json) -> Any:
+    return answer["error"]["data"]["reason"] if "error" in answer else answer["result"]["stopReason"]
+
+
+def ask(adapter: AdapterProcess, session_id: str) -> Any:
+    return reason(adapter.response(adapter.begin_prompt(session_id, "go")))
+
+
+def kill_host(adapter: AdapterProcess, placed: Placed) -> None:
+    os.kill(placed.pids("serve.pids")[-1], signal.SIGKILL)
+    assert_gone(placed.pids("serve.pids"))
+
+
+def test_a_muse_that_was_away_for_a_while_is_used_when_it_is_back(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", ScriptedHost)
+    muse, away = Path(placed.muse), Path(placed.muse).with_name("away")
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        muse.rename(away)
+        kill_host(adapter, placed)
+        reasons = [ask(adapter, session_id) for _ in range(MOST_RESTARTS + 2)]
+        assert set(reasons[1:]) == {"museNotFound"} and reasons[0] in ("museNotFound", "hostDied")
+        away.rename(muse)
+        assert ask(adapter, session_id) == "end_turn"
+        end(adapter, placed)
+
+
+def test_another_muse_is_not_held_to_how_often_the_last_one_died(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Dies, at="session/start", deaths=100)
+    asked = {"cwd": str(tmp_path), "mcpServers": []}
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize()
+        for _ in range(3):
+            assert adapter.refused("session/new", asked)["data"]["reason"] == "hostDied"
+        assert adapter.refused("session/new", asked)["data"]["reason"] == "hostRestartLimit"
+        place(tmp_path / "host", ScriptedHost)
+        assert ask(adapter, adapter.new_session(tmp_path)) == "end_turn"
+        end(adapter, placed)
