@@ -35,7 +35,7 @@ from adapter.msp.changes import (
 from adapter.msp.cursors import START, ArrivalOrder, Place
 from adapter.msp.early import EarlyDeltas
 from adapter.msp.facts import DECIDED_BY_ORDER, FACTS, NOTICES, SNAPSHOT_FACTS, SNAPSHOT_VALUES
-from adapter.msp.items import ItemState, ItemStore
+from adapter.msp.items import REMEMBERED_SETTLED_BYTES, ItemState, ItemStore
 from adapter.msp.pending import Questions
 from adapter.msp.streams import MESSAGE_FIELD
 from adapter.msp.turns import TurnLedger
@@ -302,13 +302,21 @@ class SessionFold:
         texts: list[Change] = self._begin(item, is_start) if first else []
         texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
         if item.differs and not item.is_open:
-            self._differing[item.item_id] = item
-            if len(self._differing) > DIFFERING_ITEMS:
-                self._differing.pop(next(iter(self._differing)))
+            self._differ(item)
             if not self._paging:
                 texts += self.restate()
         changed = ItemChanged(item, first)
         return [changed, *texts] if first else [*texts, changed]
+
+    def _differ(self, item: ItemState) -> None:
+        """Remember an item whose text is another one than was shown, instead of older ones if those are too much."""
+        differing = self._differing
+        differing[item.item_id] = item
+        while len(differing) > 1 and (
+            len(differing) > DIFFERING_ITEMS
+            or sum(known.weight for known in differing.values()) > REMEMBERED_SETTLED_BYTES
+        ):
+            differing.pop(next(iter(differing)))
 
     def _catch_up_with(self, raw: Any) -> None:
         """The live stream has reached a full object that a page brought before."""

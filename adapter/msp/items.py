@@ -8,9 +8,14 @@ from typing import Any, Final
 
 from adapter.msp.streams import MESSAGE_FIELD, OUTPUT_FIELD, StreamedText, is_streamable, whole_texts
 from adapter.msp.vocabulary import OPEN_STATUS
+from adapter.msp.weight import weight
 
 # Settled items kept whole, for cards and stored output that are asked for later. Open ones are always kept.
 REMEMBERED_SETTLED_ITEMS: Final = 2000
+
+# What they may take together; the newest is kept whatever it takes. Two thousand items of usual size need less, and
+# what is long in them has been shown.
+REMEMBERED_SETTLED_BYTES: Final = 4 * 1024 * 1024
 
 # Of older items only the revision is kept, so that a late copy is not taken for a new item.
 REMEMBERED_REVISIONS: Final = 50_000
@@ -27,6 +32,7 @@ class ItemState:
             the stream has caught up are in it already.
         holed: a gap was told, so that text which was shown may have a hole.
         differs: fields whose text in the latest full object does not continue what was shown.
+        weight: about how many bytes it takes, known when it is settled.
     """
 
     __slots__ = (
@@ -42,6 +48,7 @@ class ItemState:
         "revision",
         "status",
         "turn_id",
+        "weight",
     )
 
     def __init__(self, item_id: str) -> None:
@@ -55,6 +62,7 @@ class ItemState:
         self.ahead = False
         self.holed = False
         self.differs: list[str] = []
+        self.weight = 0
         self._restated: list[tuple[str, str]] = []
         self._streams: dict[str, StreamedText] = {}
 
@@ -99,6 +107,8 @@ class ItemState:
             elif suffix:
                 stream.append(suffix)
                 missing.append((field, suffix))
+            if suffix is not None or (field == OUTPUT_FIELD and not self.is_open):
+                stream.become(whole)
         return missing
 
     def restate(self) -> list[tuple[str, str]]:
@@ -116,6 +126,15 @@ class ItemState:
             if not (streamed.startswith(whole) or whole.startswith(streamed)):
                 return False
         return True
+
+    def weigh(self) -> None:
+        """Find out how much it takes: its full object, and text that is not in that."""
+        whole = dict(self._whole_texts())
+        self.weight = weight(self.raw, REMEMBERED_SETTLED_BYTES) + sum(
+            stream.length
+            for field, stream in self._streams.items()
+            if stream.missing_from(whole.get(field, "")) is None and (field != OUTPUT_FIELD or field not in whole)
+        )
 
     def _whole_texts(self) -> list[tuple[str, str]]:
         texts = list(whole_texts(self.kind, self.raw))
@@ -136,6 +155,7 @@ class ItemStore:
     def __init__(self) -> None:
         self._items: dict[str, ItemState] = {}
         self._settled: OrderedDict[str, None] = OrderedDict()
+        self._settled_bytes = 0
         self._revisions: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
@@ -187,15 +207,29 @@ class ItemStore:
         return item, first
 
     def _keep(self, item: ItemState) -> None:
+        if item.item_id in self._settled:
+            del self._settled[item.item_id]
+            self._settled_bytes -= item.weight
         if item.is_open:
-            self._settled.pop(item.item_id, None)
             return
+        item.weigh()
         self._settled[item.item_id] = None
-        if len(self._settled) > REMEMBERED_SETTLED_ITEMS:
-            forgotten, _ = self._settled.popitem(last=False)
-            self._revisions[forgotten] = self._items.pop(forgotten).revision
-            if len(self._revisions) > REMEMBERED_REVISIONS:
-                self._revisions.popitem(last=False)
+        self._settled_bytes += item.weight
+        while len(self._settled) > 1 and self._keeps_too_much:
+            self._forget(next(iter(self._settled)))
+
+    @property
+    def _keeps_too_much(self) -> bool:
+        return len(self._settled) > REMEMBERED_SETTLED_ITEMS or self._settled_bytes > REMEMBERED_SETTLED_BYTES
+
+    def _forget(self, item_id: str) -> None:
+        """Keep the revision of an item, and nothing else of it."""
+        del self._settled[item_id]
+        item = self._items.pop(item_id)
+        self._settled_bytes -= item.weight
+        self._revisions[item_id] = item.revision
+        if len(self._revisions) > REMEMBERED_REVISIONS:
+            self._revisions.popitem(last=False)
 
 
 def _word(value: object, default: str) -> str:

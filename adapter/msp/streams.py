@@ -9,6 +9,10 @@ from typing import Any, Final
 # past this cannot be the beginning of it.
 STREAMED_TEXT_LIMIT: Final = 10 * 1024 * 1024
 
+# Pieces of a text that are kept as they came; a piece has ten times the size of the few characters in it, so more of
+# them are joined.
+CHUNKS_APART: Final = 256
+
 # Summary parts of one reasoning item; a higher index is not a part any model wrote.
 SUMMARY_PARTS_LIMIT: Final = 1000
 
@@ -22,9 +26,10 @@ _OUTPUT_KINDS: Final = frozenset({"toolCall", "userShell"})
 class StreamedText:
     """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters."""
 
-    __slots__ = ("_chunks", "_length")
+    __slots__ = ("_blocks", "_chunks", "_length")
 
     def __init__(self) -> None:
+        self._blocks: list[str] = []
         self._chunks: list[str] = []
         self._length = 0
 
@@ -32,12 +37,26 @@ class StreamedText:
         self._length += len(text)
         if self._length <= STREAMED_TEXT_LIMIT:
             self._chunks.append(text)
+            if len(self._chunks) == CHUNKS_APART:
+                self._blocks.append("".join(self._chunks))
+                self._chunks.clear()
 
     def text(self) -> str:
         """The text so far; its beginning, if it grew past the limit."""
-        if len(self._chunks) > 1:
-            self._chunks = ["".join(self._chunks)]
-        return self._chunks[0] if self._chunks else ""
+        if self._chunks or len(self._blocks) > 1:
+            self._blocks = ["".join([*self._blocks, *self._chunks])]
+            self._chunks.clear()
+        return self._blocks[0] if self._blocks else ""
+
+    def become(self, whole: str) -> None:
+        """Let the text be this one, which somebody keeps anyway: it takes no room then."""
+        self._blocks, self._length = [whole], len(whole)
+        self._chunks.clear()
+
+    @property
+    def length(self) -> int:
+        """Characters that are kept."""
+        return sum(map(len, self._blocks)) + sum(map(len, self._chunks))
 
     def missing_from(self, final: str) -> str | None:
         """What of `final` was not shown yet; None when it does not continue what was shown."""

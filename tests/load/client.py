@@ -1,0 +1,193 @@
+"""A client whose reading can be slow, or stop; and what its adapter has taken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from tests.adapter_process import COMMAND, INITIALIZE, Json
+from tests.bench.client import bare_environ, status
+
+PATIENCE: Final = 120.0
+"""Seconds in which everything here is over; only what hangs takes longer."""
+
+EXIT_SECONDS: Final = 20.0
+
+SLOW_BYTES: Final = 4096
+SLOW_PAUSE: Final = 0.05
+"""What a slow client reads at once, and how long it rests then."""
+
+
+class LoadClient:
+    """`answers` are the responses by id, `text` the text of messages by session, `cards` the newest members of each
+    card, `chunks` how many updates with text there were."""
+
+    def __init__(self, home: Path, muse: str, command: Sequence[str], args: Sequence[str]) -> None:
+        self.home = home
+        self.process = subprocess.Popen(
+            [*command, "--muse", muse, *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=bare_environ(home),
+            cwd=home,
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._stdin, self._stdout = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self.answers: dict[int, Json] = {}
+        self.text: defaultdict[str, list[str]] = defaultdict(list)
+        self.cards: defaultdict[str, Json] = defaultdict(dict)
+        self.chunks = 0
+        self.bytes = 0
+        self.slow = False
+        self._reads = threading.Event()
+        self._reads.set()
+        self._changed = threading.Condition()
+        self._over = False
+        self._next_id = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    # -- speaking
+
+    def ask(self, method: str, params: Json) -> int:
+        """Send a request and give its id."""
+        self._next_id += 1
+        self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        return self._next_id
+
+    def notify(self, method: str, params: Json) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def answer(self, request_id: int, seconds: float = PATIENCE) -> Json:
+        """The response to a request, which is not kept any more."""
+        with self._changed:
+            arrived = self._changed.wait_for(lambda: request_id in self.answers or self._over, seconds)
+            assert arrived and request_id in self.answers, f"request {request_id} has no answer"
+            return self.answers.pop(request_id)
+
+    def call(self, method: str, params: Json, seconds: float = PATIENCE) -> Json:
+        """The result of a request, which must succeed."""
+        response = self.answer(self.ask(method, params), seconds)
+        assert "result" in response, response
+        result: Json = response["result"]
+        return result
+
+    def new_session(self) -> str:
+        session_id: str = self.call("session/new", {"cwd": str(self.home), "mcpServers": []})["sessionId"]
+        return session_id
+
+    def play(self, session_id: str, play: str, **arguments: object) -> int:
+        """Prompt for something that the host is to send; the id of the request."""
+        return self.prompt(session_id, orjson.dumps({"play": play, **arguments}).decode())
+
+    def prompt(self, session_id: str, text: str) -> int:
+        return self.ask("session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]})
+
+    def stop_reading(self) -> None:
+        self._reads.clear()
+
+    def read_on(self) -> None:
+        self._reads.set()
+
+    def message(self, session_id: str) -> str:
+        """All text of messages of a session so far."""
+        return "".join(self.text[session_id])
+
+    # -- what it takes
+
+    def peak(self) -> float:
+        """The most memory the adapter ever had, in MiB."""
+        return status(self._proc, "VmHWM") / 1024
+
+    def descriptors(self) -> int:
+        return len(list((self._proc / "fd").iterdir()))
+
+    def threads(self) -> int:
+        return status(self._proc, "Threads")
+
+    @property
+    def _proc(self) -> Path:
+        return Path(f"/proc/{self.process.pid}")
+
+    # -- inside
+
+    def _send(self, frame: Json) -> None:
+        data = memoryview(orjson.dumps(frame, option=orjson.OPT_APPEND_NEWLINE))
+        while data:
+            data = data[os.write(self._stdin, data) :]
+
+    def _read(self) -> None:
+        held = b""
+        while True:
+            self._reads.wait()
+            data = os.read(self._stdout, SLOW_BYTES if self.slow else 1024 * 1024)
+            if not data:
+                break
+            self.bytes += len(data)
+            if b"\n" in data:
+                *lines, held = (held + data).split(b"\n")
+                self._take([orjson.loads(line) for line in lines])
+            else:
+                held += data
+            if self.slow:
+                time.sleep(SLOW_PAUSE)
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def _take(self, frames: list[Json]) -> None:
+        with self._changed:
+            for frame in frames:
+                if "method" not in frame:
+                    self.answers[frame["id"]] = frame
+                elif frame["method"] == "session/update":
+                    self._update(frame["params"]["sessionId"], frame["params"]["update"])
+            self._changed.notify_all()
+
+    def _update(self, session_id: str, update: Json) -> None:
+        kind = update["sessionUpdate"]
+        if kind == "agent_message_chunk":
+            self.chunks += 1
+            self.text[session_id].append(update["content"]["text"])
+        elif kind in ("tool_call", "tool_call_update"):
+            self.cards[update["toolCallId"]] |= update
+
+    def finish(self) -> int:
+        """Close its input and wait until it is gone; its exit code."""
+        assert self.process.stdin is not None
+        self.read_on()
+        self.slow = False
+        self.process.stdin.close()
+        code = self.process.wait(EXIT_SECONDS)
+        self._reader.join(EXIT_SECONDS)
+        return code
+
+
+@contextmanager
+def load_client(
+    home: Path, muse: str, *args: str, command: Sequence[str] = COMMAND, **meta: object
+) -> Iterator[LoadClient]:
+    """A client with its adapter, initialized and with a host that is there; gone afterwards. `meta` are extensions."""
+    client = LoadClient(home, muse, command, args)
+    try:
+        client.call("initialize", INITIALIZE | {"clientCapabilities": {"_meta": meta}})
+        yield client
+    finally:
+        client.read_on()
+        if client.process.poll() is None:
+            client.process.kill()
+        client.process.wait()
+        with contextlib.suppress(OSError):
+            assert client.process.stdout is not None
+            client.process.stdout.close()
