@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import orjson
 
-from tests.processes import proc
+from tests.processes import is_guardian, proc
 
 Json = dict[str, Any]
 
@@ -186,14 +186,14 @@ class AdapterProcess:
         return update
 
     def children(self) -> list[int]:
-        """Process ids of the adapter's direct children."""
+        """Process ids of the adapter's direct children, without its guardian."""
         pid = self.process.pid
         found: list[int] = []
         for task in (proc() / str(pid) / "task").iterdir():
             # A thread may end while we look.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 found += [int(word) for word in (task / "children").read_text().split()]
-        return found
+        return [pid for pid in found if not is_guardian(pid)]
 
     def hosts(self) -> list[int]:
         """Those of them that serve; others only tell their version or their flags, and are gone soon."""

@@ -51,6 +51,14 @@ def table() -> list[Entry]:
     return entries
 
 
+def is_guardian(pid: int) -> bool:
+    """Whether a process is there only to end others if its parent is killed (`adapter.msp.guardian`)."""
+    try:
+        return b"guardian" in (proc() / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def descendants(pid: int) -> list[Entry]:
     """The children of a process, their children, and so on."""
     rows = table()

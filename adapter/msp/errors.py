@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from adapter.msp.vocabulary import ERRORS
 
 UNKNOWN_KIND: Final = "unknown"
+
+_WORD: Final = re.compile(r"[\w.:/-]{1,80}")
 
 
 class MspError(Exception):
@@ -72,20 +75,24 @@ class MspError(Exception):
         return value if isinstance(value, str) else None
 
     def __str__(self) -> str:
-        suffix = f", {self.reason}" if self.reason else ""
-        return f"{self.message} ({self.kind}{suffix}, {self.code})"
+        """Fit for a log: without the host's own wording, which may repeat what it was told."""
+        words = [word if _WORD.fullmatch(word) else "…" for word in (self.kind, self.reason) if word]
+        return f"{', '.join(words)} ({self.code})"
 
 
 class HostGone(Exception):
-    """No usable answer came from the host; what the request did is not known."""
+    """No usable answer came from the host; what the request did is not known.
+
+    As a text it is a sentence that is fit for a log; `details` has what the host said of it as well.
+    """
+
+    def __init__(self, sentence: str, words: str = "") -> None:
+        super().__init__(sentence)
+        self.details = f"{sentence}{words}"
 
 
 class HostClosed(HostGone):
-    """The host ended, or its pipe did, while something was waiting for it. `details` is a sentence for people."""
-
-    def __init__(self, details: str) -> None:
-        super().__init__(details)
-        self.details = details
+    """The host ended, or its pipe did, while something was waiting for it."""
 
 
 class RequestTimeout(HostGone):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -48,6 +49,18 @@ class Handshake(msgspec.Struct, frozen=True):
             durable=durability == "durable",
             sandbox_problem=problem,
             durability=_text(durability),
+        )
+
+    def scrubbed(self, scrub: Callable[[str], str]) -> Handshake:
+        """The view with every word of the host without secrets."""
+        return msgspec.structs.replace(
+            self,
+            server_name=scrub(self.server_name),
+            server_version=scrub(self.server_version),
+            fingerprint=scrub(self.fingerprint),
+            granted=frozenset(map(scrub, self.granted)),
+            sandbox_problem=scrub(self.sandbox_problem) if self.sandbox_problem else None,
+            durability=scrub(self.durability),
         )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Final
 
 import anyio
 
@@ -18,6 +19,7 @@ from adapter.msp.ids import uuid7
 from adapter.msp.overheard import Overheard
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
 from adapter.msp.secrets import scrub
+from adapter.msp.server_secrets import ServerSecrets
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP, FrameTooLarge
 from adapter.wire.peer import Answer, BadAnswer, Peer, PeerClosed, PeerOptions
@@ -37,14 +39,19 @@ STDERR_IN_ERRORS = 500
 """Characters of a dead host's stderr that go into an error a user sees."""
 
 
-class HostStartError(HostGone):
-    """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `details` a sentence for
-    people, `kind` that of the error by which it refused the handshake."""
+_TOLD_ON: Final = ("kind", "reason", "availability")
+"""Members of an error's `data` that a client gets to see."""
 
-    def __init__(self, reason: str, details: str, exit_code: int | None = None, kind: str | None = None) -> None:
-        super().__init__(details)
+
+class HostStartError(HostGone):
+    """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `kind` that of the error by
+    which it refused the handshake."""
+
+    def __init__(
+        self, reason: str, sentence: str, exit_code: int | None = None, kind: str | None = None, *, words: str = ""
+    ) -> None:
+        super().__init__(sentence, words)
         self.reason = reason
-        self.details = details
         self.exit_code = exit_code
         self.kind = kind
 
@@ -87,6 +94,7 @@ class Host(EventRouting):
         self._peer: Peer | None = None
         self._overheard: Overheard | None = None
         self._asking = 0
+        self._server_secrets = ServerSecrets()
         self._conclusions: dict[tuple[str, str], Answer] = {}
         """What is waited for, by the notification and the command that it concludes."""
         self._connected = anyio.Event()
@@ -134,7 +142,7 @@ class Host(EventRouting):
             with anyio.CancelScope(shield=True):
                 await process.end(0)
             process.close_pipes()
-            self.exit_code, self.last_words = process.exit_code, process.stderr_text()
+            self.exit_code, self.last_words = process.exit_code, self.scrub(process.stderr_text())
             self._declare_gone(HostClosed("the Muse host was stopped"))
             self._ended.set()
 
@@ -232,8 +240,11 @@ class Host(EventRouting):
             if isinstance(error, RpcError):
                 did = "refused the handshake"
                 kind = MspError.from_error({"code": error.code, "data": error.data}).kind
-            details = f"{self.launch.display()} {did}: {self.scrub(str(error))}"
-            self._declare_gone(HostStartError("hostStartFailed", details, kind=kind))
+            words = error.message if isinstance(error, RpcError) else str(error)
+            failed = HostStartError(
+                "hostStartFailed", f"{self.launch.display()} {did}", kind=kind, words=f": {self.scrub(words)}"
+            )
+            self._declare_gone(failed)
         except PeerClosed:
             return  # `run` knows why and says so.
         else:
@@ -242,7 +253,7 @@ class Host(EventRouting):
             self.notify("initialized")
             if self._inquiry is not None:
                 self._inquiry.ask(self._peer)
-            self.handshake = Handshake.read(result)
+            self.handshake = Handshake.read(result).scrubbed(self.scrub)
             self._settled.set()
             if self._inquiry is not None:
                 await self._inquiry.hear_out()
@@ -252,16 +263,18 @@ class Host(EventRouting):
     def _death(self, process: HostProcess) -> HostGone:
         """What to tell those who waited for the host when it ended by itself."""
         code = process.exit_code
-        details = exit_class(code).sentence
-        stderr = process.stderr_text()
+        sentence, words = exit_class(code).sentence, ""
+        stderr = self.scrub(process.stderr_text())
         if stderr:
-            details += f"; its last words: {stderr[-STDERR_IN_ERRORS:]}"
+            words += f"; its last words: {stderr[-STDERR_IN_ERRORS:]}"
         said = self.scrub(self._overheard.words()) if self._overheard is not None else ""
         if said:
-            details += f"; on stdout it said: {said[-STDERR_IN_ERRORS:]}"
+            words += f"; on stdout it said: {said[-STDERR_IN_ERRORS:]}"
         if self.handshake is None:
-            return HostStartError("hostStartFailed", f"{self.launch.display()} did not start: {details}", code)
-        return HostClosed(details)
+            return HostStartError(
+                "hostStartFailed", f"{self.launch.display()} did not start: {sentence}", code, words=words
+            )
+        return HostClosed(sentence, words)
 
     def _declare_gone(self, why: HostGone) -> None:
         if self.gone is None:
@@ -273,7 +286,7 @@ class Host(EventRouting):
 
     def scrub(self, text: str) -> str:
         """Words of this host without the secrets it was given."""
-        return scrub(text, self.launch.environ)
+        return scrub(text, self.launch.environ, self._server_secrets.values)
 
     # -- asking
 
@@ -352,6 +365,8 @@ class Host(EventRouting):
         if peer is None:
             raise HostClosed("the Muse host is not connected")
         self._asking += 1
+        if params is not None and "config" in params:
+            self._server_secrets.learn(params["config"])
         try:
             with anyio.fail_after(timeout):
                 await peer.writable()
@@ -359,8 +374,7 @@ class Host(EventRouting):
         except TimeoutError:
             raise RequestTimeout(method, timeout) from None
         except RpcError as error:
-            message = self.scrub(error.message)
-            raise MspError.from_error({"code": error.code, "message": message, "data": error.data}) from None
+            raise self._refusal(error) from None
         except BadAnswer as error:
             raise MalformedResult(method, str(error)) from None
         except FrameTooLarge as error:
@@ -371,6 +385,12 @@ class Host(EventRouting):
             raise self.gone from None
         finally:
             self._asking -= 1
+
+    def _refusal(self, error: RpcError) -> MspError:
+        """An error answer with the host's words as they may be told on; what is echoed to the host stays as it is."""
+        data = error.data or {}
+        told = {name: self.scrub(data[name]) for name in _TOLD_ON if isinstance(data.get(name), str)}
+        return MspError.from_error({"code": error.code, "message": self.scrub(error.message), "data": data | told})
 
     # -- events
 

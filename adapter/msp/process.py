@@ -3,7 +3,8 @@
 The contract of the end (`msp.md §23.3`): close stdin and let the host record what was running, wait `CLOSE_GRACE`,
 then SIGTERM to its process group, wait `TERM_GRACE`, then SIGKILL. The process counts as gone when it is reaped, even
 if a grandchild still holds its pipes; whatever is left in its group is ended too, and reaped where that falls to us
-(`fault-cases.md F5`). Every wait is bounded, and cancelling the ladder skips to SIGKILL.
+(`fault-cases.md F5`). Then what it has left in sessions of their own is ended, as far as its mark shows. Every wait is
+bounded, and cancelling the ladder skips to SIGKILL.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from adapter.msp.process_mark import with_mark
+from adapter.msp import sweep
+from adapter.msp.process_mark import Mark, guard, marked, next_mark
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
@@ -35,6 +37,9 @@ REAP_GRACE = 2.0
 
 GROUP_GRACE = 0.5
 """Seconds what a host left running in its group has between SIGTERM and SIGKILL, and then to be reaped."""
+
+STRAY_KILL_SECONDS = 1.0
+"""Seconds what a host left outside its group may take to be gone after SIGKILL; before that it has `GROUP_GRACE`."""
 
 GROUP_POLL = 0.02
 """Seconds between looks at whether anything is left in the group; nothing tells us when a grandchild ends."""
@@ -60,9 +65,16 @@ class HostProcess:
     """A running host. Make one with `spawn`, and `end` it whatever happens."""
 
     def __init__(
-        self, command: HostCommand, process: Process, stdin: FdWriter, stdout: FdReader, stderr: FdReader
+        self,
+        command: HostCommand,
+        mark: Mark | None,
+        process: Process,
+        stdin: FdWriter,
+        stdout: FdReader,
+        stderr: FdReader,
     ) -> None:
         self.command = command
+        self._mark = mark
         self.pid = process.pid
         self.stdin = stdin
         self.stdout = stdout
@@ -81,6 +93,8 @@ class HostProcess:
         """
         ours: list[int] = []
         theirs: list[int] = []
+        mark = next_mark()
+        environ = marked(command.environ, mark)
         try:
             for parent_end in (1, 0, 0):
                 pair = os.pipe()
@@ -92,7 +106,7 @@ class HostProcess:
                 stdin=theirs[0],
                 stdout=theirs[1],
                 stderr=theirs[2],
-                env=with_mark(command.environ),
+                env=environ,
                 start_new_session=sys.platform != "win32",
             )
         except BaseException:
@@ -102,7 +116,10 @@ class HostProcess:
         finally:
             for fd in theirs:
                 os.close(fd)
-        return cls(command, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
+        _running.add(process.pid)
+        if mark is None:
+            guard().tell(f"+{process.pid}")
+        return cls(command, mark, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
 
     @property
     def exit_code(self) -> int | None:
@@ -140,7 +157,11 @@ class HostProcess:
                     self._signal(_KILL)
                     await self._reaped_within(REAP_GRACE)
                     await self._group_reaped_within(GROUP_GRACE)
+                _running.discard(self.pid)
+                await self._end_strays()
             self._ended = True
+            if self._mark is None:
+                guard().tell(f"-{self.pid}")
 
     def close_pipes(self) -> None:
         """Let go of the pipes; whoever still reads them sees end of file."""
@@ -165,6 +186,11 @@ class HostProcess:
         with anyio.move_on_after(seconds):
             while self._reap_group():  # noqa: ASYNC110 - as above
                 await anyio.sleep(GROUP_POLL)
+
+    async def _end_strays(self) -> None:
+        """End what it has started in other sessions than its own. Not on the loop: there may be many processes."""
+        if self._mark is not None:
+            await anyio.to_thread.run_sync(_end_family, str(self._mark))
 
     def _reap_group(self) -> bool:
         """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose
@@ -198,3 +224,12 @@ class HostProcess:
                 self._process.send_signal(signum)
             else:
                 os.killpg(self.pid, signum)
+
+
+_running: Final[set[int]] = set()
+"""Those that are waited for."""
+
+
+def _end_family(mark: str) -> None:
+    sweep.end(sweep.Family(mark), grace=0.0, term_grace=GROUP_GRACE, kill_seconds=STRAY_KILL_SECONDS)
+    sweep.reap_orphans(_running)

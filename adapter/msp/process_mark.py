@@ -7,19 +7,22 @@ its own, also if it was started by a host. Only where there is `/proc`, since no
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 from typing import Final
 
 import msgspec
 
-VARIABLE: Final = "MUSE_ADAPTER_PROCESS"
+from adapter.msp import sweep
+from adapter.msp.guardian import Guardian
+from adapter.msp.sweep import began_at, can_look
 
-PROC: Final = Path("/proc")
+VARIABLE: Final = sweep.VARIABLE
 
 _FORM: Final = re.compile(r"(\d{1,10}):(\d{1,20}):(\d{1,20})")
 
@@ -41,40 +44,49 @@ class Mark(msgspec.Struct, frozen=True):
         return f"{self.adapter}:{self.adapter_began}:{self.spawned}"
 
 
-def marked() -> dict[str, str]:
-    """What goes into the environment of a process that this one starts now."""
-    if sys.platform != "linux":
-        return {}
-    began = began_at(os.getpid())
-    return {} if began is None else {VARIABLE: str(Mark(os.getpid(), began, ticks_now()))}
-
-
 def with_mark(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process that this one starts now."""
-    return {**environ, **marked()}
+    """The environment of a process that this one starts now. The guardian is there from now on."""
+    return marked(environ, next_mark())
 
 
-def began_at(pid: int) -> int | None:
-    """When a process was started, None if there is no such process. One that has ended is none, also if nobody has
-    reaped it yet."""
-    try:
-        state, *rest = stat_of(pid)
-        return None if state in _ENDED else int(rest[18])
-    except (OSError, ValueError, IndexError):
+def marked(environ: Mapping[str, str], mark: Mark | None) -> dict[str, str]:
+    """The same with a mark that the caller wants to know."""
+    guard()
+    return {**environ, VARIABLE: str(mark)} if mark is not None else dict(environ)
+
+
+def next_mark() -> Mark | None:
+    """The mark of what this process starts now, another one each time; None where marks cannot be read."""
+    began = _began()
+    if began is None:
         return None
+    _spawned.append(max(ticks_now(), _spawned.pop() + 1))
+    return Mark(os.getpid(), began, _spawned[0])
 
 
-def stat_of(pid: int) -> list[bytes]:
-    """The fields of `/proc/PID/stat` from the state on.
-
-    Raises:
-        OSError: there is no such process.
-    """
-    # Its name stands in brackets and may hold anything; the last bracket ends it.
-    return (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+_spawned: Final = [0]
+"""The last one's: two that are started in one tick are told apart too."""
 
 
-_ENDED: Final = frozenset({b"Z", b"X", b"x"})
+def guard() -> Guardian:
+    """The guardian of this process, started if it is not there; it ends with the interpreter."""
+    guardian = _guardian()
+    # All that the first process of a container has started is ended with it.
+    if os.getpid() != 1:
+        guardian.start()
+    return guardian
+
+
+@cache
+def _guardian() -> Guardian:
+    began = _began()
+    guardian = Guardian(f"{os.getpid()}:{began}" if began is not None else "")
+    atexit.register(guardian.leave)
+    return guardian
+
+
+def _began() -> int | None:
+    return began_at(os.getpid()) if sys.platform == "linux" and can_look() else None
 
 
 def ticks_now() -> int:

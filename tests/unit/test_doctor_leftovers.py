@@ -13,7 +13,8 @@ from adapter.cli.doctor.finding import Finding
 from adapter.cli.doctor.leftovers import Marked, look_for_leftovers, marked_processes, sort_out
 from adapter.cli.doctor.report import Check
 from adapter.msp.process import HostCommand, HostProcess
-from adapter.msp.process_mark import PROC, VARIABLE, Mark, began_at, marked, ticks_a_second, ticks_now
+from adapter.msp.process_mark import VARIABLE, Mark, ticks_a_second, ticks_now, with_mark
+from adapter.msp.sweep import PROC, began_at
 
 if not PROC.exists():
     pytest.skip("marks are read where there is /proc", allow_module_level=True)
@@ -138,7 +139,7 @@ def test_what_is_no_mark_is_none(text: str) -> None:
 
 
 def test_a_mark_names_this_process_and_now() -> None:
-    mark = Mark.read(marked()[VARIABLE])
+    mark = Mark.read(with_mark({})[VARIABLE])
 
     assert mark is not None
     assert (mark.adapter, mark.adapter_began) == (os.getpid(), began_at(os.getpid()))

@@ -20,7 +20,7 @@ import ctypes, os, sys
 import anyio
 from adapter.msp import process as module
 from adapter.msp.process import HostCommand, HostProcess
-from tests.processes import descendants
+from tests.processes import descendants, is_guardian
 
 PR_SET_CHILD_SUBREAPER = 36
 assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
@@ -35,7 +35,7 @@ async def main():
         process.close_pipes()
 
 anyio.run(main, backend=backend)
-print(descendants(os.getpid()))
+print([row for row in descendants(os.getpid()) if not is_guardian(row.pid)])
 """
 
 
@@ -44,12 +44,24 @@ print(descendants(os.getpid()))
     ("script", "close_grace"),
     [
         ("(sh -c : &); echo ready; exec cat", 30),
+        ("(setsid sh -c : &); echo ready; exec cat", 30),
+        ("(setsid sleep 600 &); echo ready; exec cat", 30),
+        ("(trap '' TERM; exec setsid sleep 600) & echo ready; exit 0", 30),
         ("sleep 600 & echo ready; exit 0", 30),
         ("sleep 600 & echo ready; exec cat", 0),
         ("(trap '' TERM; exec sleep 600) & echo ready; exec cat", 30),
         ("trap '' TERM; sh -c 'sleep 600; true' & echo ready; sleep 600; true", 0),
     ],
-    ids=["dead before", "orphaned", "polite", "stubborn", "all stubborn"],
+    ids=[
+        "dead before",
+        "dead elsewhere",
+        "elsewhere",
+        "stubborn elsewhere",
+        "orphaned",
+        "polite",
+        "stubborn",
+        "all stubborn",
+    ],
 )
 def test_f5_orphans_of_a_host_are_reaped(backend: str, script: str, close_grace: float) -> None:
     done = subprocess.run(

@@ -19,7 +19,8 @@ from typing import Final
 import msgspec
 
 from adapter.cli.doctor.finding import Finding
-from adapter.msp.process_mark import PROC, VARIABLE, Mark, began_at, stat_of, ticks_a_second, ticks_now
+from adapter.msp.process_mark import Mark, ticks_a_second, ticks_now
+from adapter.msp.sweep import MAX_ENVIRON, PROC, began_at, marks_of, row_of
 
 START_SECONDS: Final = 5.0
 """How long after its mark was made a host has begun at the latest: between the two lies only a fork, and a machine may
@@ -29,8 +30,6 @@ STARTED_WITH: Final = frozenset({b"serve", b"--version", b"logout"})
 """Arguments of everything that an adapter starts of Muse and marks."""
 
 MAX_TOLD: Final = 20
-
-MAX_ENVIRON: Final = 2 * 1024 * 1024
 
 
 class Leftover(msgspec.Struct, frozen=True):
@@ -83,7 +82,7 @@ def marked_processes() -> list[Marked]:
     found = []
     for name in os.listdir(PROC):  # noqa: PTH208 - thousands of names, of which only numbers count
         if name.isdecimal() and int(name) != os.getpid():
-            mark = _mark_of(PROC / name)
+            mark = _mark_of(int(name))
             began = began_at(int(name))
             if mark is not None and began is not None and _namespace(name) == here:
                 found.append(Marked(int(name), began, mark, _session_of(int(name)), _is_ours(PROC / name)))
@@ -120,25 +119,20 @@ def _lives(mark: Mark) -> bool:
     return began_at(mark.adapter) == mark.adapter_began
 
 
-def _mark_of(process: Path) -> Mark | None:
+def _mark_of(pid: int) -> Mark | None:
     try:
-        if sys.platform == "win32" or process.stat().st_uid != os.getuid():
+        if sys.platform == "win32" or (PROC / str(pid)).stat().st_uid != os.getuid():
             return None
-        with (process / "environ").open("rb") as file:
-            variables = file.read(MAX_ENVIRON).split(b"\0")
-    except OSError:  # it has ended, or is none of ours
+    except OSError:  # it has ended
         return None
-    prefix = f"{VARIABLE}=".encode()
-    marks = [one.removeprefix(prefix) for one in variables if one.startswith(prefix)]
-    return Mark.read(marks[-1].decode("ascii", "replace")) if marks else None
+    marks = marks_of(pid)
+    return Mark.read(marks[-1]) if marks else None
 
 
 def _session_of(pid: int) -> int:
     """The pid of the leader of its session, 0 if it has ended."""
-    try:
-        return int(stat_of(pid)[3])
-    except (OSError, ValueError, IndexError):
-        return 0
+    row = row_of(pid)
+    return row.session if row is not None else 0
 
 
 def _is_ours(process: Path) -> bool:
@@ -153,12 +147,10 @@ def _ancestors(pid: int) -> set[int]:
     """What a process runs below."""
     above: set[int] = set()
     while pid > 1:
-        try:
-            pid = int(stat_of(pid)[1])
-        except (OSError, ValueError, IndexError):
+        row = row_of(pid)
+        if row is None or row.parent in above:
             break
-        if pid in above:
-            break
+        pid = row.parent
         above.add(pid)
     return above
 

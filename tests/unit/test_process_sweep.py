@@ -1,0 +1,134 @@
+"""Which processes belong to a mark, and how they are ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from adapter.msp import sweep
+from adapter.msp.process_mark import VARIABLE, next_mark
+from adapter.msp.sweep import Family, Groups, Row
+
+if not sweep.can_look():
+    pytest.skip("marks are read where there is /proc", allow_module_level=True)
+
+MARK = "4194305:100:200"
+"""No kernel gives such a pid to a process."""
+
+
+@contextmanager
+def sleeping(script: str = "exec sleep 600", mark: str = MARK) -> Iterator[tuple[int, int]]:
+    """A marked shell in a session of its own, and the process that its first line names."""
+    environ = {"PATH": os.environ["PATH"], VARIABLE: mark}
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f"echo $$; {script}"], env=environ, stdout=subprocess.PIPE, start_new_session=True
+    )
+    with process:
+        assert process.stdout is not None
+        try:
+            yield process.pid, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def test_a_host_and_an_adapter_are_told_apart_from_others() -> None:
+    with sleeping() as (one, _), sleeping(mark="4194305:100:201") as (two, _), sleeping(mark="4194305:1001:200"):
+        assert Family(MARK).look() == [one]
+        assert Family("4194305:100").look() == sorted([one, two])
+        assert Family("4194305:10").look() == Family("419430:100").look() == []
+
+
+def test_what_has_cleared_its_environment_is_found_by_its_parent_and_kept_after_that() -> None:
+    script = "setsid sh -c 'env -i sh -c \"echo \\$\\$; exec sleep 600\"; true' & exec sleep 600"
+    environ = {"PATH": os.environ["PATH"], VARIABLE: MARK}
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script], env=environ, stdout=subprocess.PIPE, start_new_session=True
+    ) as top:
+        assert top.stdout is not None
+        bare = int(top.stdout.readline())
+        family = Family(MARK)
+        try:
+            assert bare in family.look() and len(family.look()) == 3
+            row = sweep.row_of(bare)
+            assert row is not None
+            os.kill(row.parent, sweep.KILL)
+            top.kill()
+            top.wait()
+            assert family.look() == [bare]
+        finally:
+            os.kill(bare, sweep.KILL)
+
+
+def test_what_this_runs_below_is_never_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK])
+    family = Family(MARK)
+    found = family.look()
+    assert not {os.getpid(), os.getppid()} & set(found)
+
+
+def test_a_pid_that_is_used_again_is_not_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sleeping() as (pid, _):
+        family = Family(MARK)
+        assert family.look() == [pid]
+        monkeypatch.setattr(sweep, "began_at", lambda pid: 1)
+        family.signal(sweep.KILL)
+        monkeypatch.undo()
+        assert Family(MARK).look() == [pid]
+
+
+def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is how one shows whose leader is outside of the container."""
+    rows = {os.getpid(): Row(1, 0, 5, False), 10: Row(1, 0, 7, False), 11: Row(1, 0, 8, False)}
+    monkeypatch.setattr(sweep, "row_of", rows.get)
+    monkeypatch.setattr(sweep.os, "listdir", lambda path: [*map(str, rows), "self", "meminfo"])
+    monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK] if pid == 10 else [])
+    assert Family(MARK).look() == [10]
+
+
+def test_what_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sleeping() as (pid, _):
+
+        def refuse(pid: int, signum: int) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr(sweep.os, "kill", refuse)
+        assert sweep.end(Family(MARK), grace=0, term_grace=60, kill_seconds=60)
+        monkeypatch.undo()
+        assert Family(MARK).look() == [pid]
+
+
+@pytest.mark.parametrize("script", ["exec sleep 600", "trap '' TERM; sleep 600; true"], ids=["polite", "stubborn"])
+@pytest.mark.parametrize("groups", [False, True], ids=["marks", "groups"])
+def test_f4_each_step(script: str, groups: bool) -> None:
+    with sleeping(script) as (pid, _):
+        those = Groups({pid}) if groups else Family(MARK)
+        assert pid in those.look()
+        # Nobody has reaped it, and a group of the dead is still one.
+        assert sweep.end(those, grace=0, term_grace=0.2, kill_seconds=0.2) is not groups
+        row = sweep.row_of(pid)
+        assert row is not None and row.ended
+
+
+def test_each_mark_is_another_one() -> None:
+    marks = [next_mark() for _ in range(1000)]
+    assert len(set(marks)) == 1000 and None not in marks
+
+
+def test_it_runs_without_any_package(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", sweep.__file__, MARK],
+        input="over\n",
+        cwd=tmp_path,
+        env={},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
