@@ -60,12 +60,12 @@ def is_guardian(pid: int) -> bool:
 
 
 def descendants(pid: int) -> list[Entry]:
-    """The children of a process, their children, and so on."""
+    """The children of a process, their children, and so on; without guardians, which only wait for their parent."""
     rows = table()
     found: list[Entry] = []
     parents = {pid}
     while parents:
-        children = [row for row in rows if row.parent in parents]
+        children = [row for row in rows if row.parent in parents and not is_guardian(row.pid)]
         found += children
         parents = {row.pid for row in children}
     return found

@@ -13,6 +13,7 @@ import pytest
 
 from adapter.msp import process as module
 from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.process_mark import guard
 from tests.processes import assert_gone, descendants, open_descriptors, running
 from tests.wired import PATIENCE
 
@@ -157,6 +158,7 @@ async def test_a_failed_start_leaves_no_descriptor(tmp_path: Path, kind: str) ->
     elif kind != "missing":
         path.write_text("\x7fELF" if kind == "no program" else "#!/bin/sh\n")
         path.chmod(0o755 if kind == "no program" else 0o644)
+    guard()
     before = open_descriptors()
     for _ in range(5):
         with pytest.raises(OSError):
