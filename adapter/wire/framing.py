@@ -28,6 +28,10 @@ ACP_OUTBOUND_CAP = 10 * 1024 * 1024
 PREFIX_BYTES = 8 * 1024
 """How much of an over-cap line is kept to recover its `id` from."""
 
+DEEPEST = 200
+"""Levels of a value that is read; deeper ones are refused. What is read is told on a few levels further down, where
+orjson writes 254, and everything that walks through a value would need a bound of its own."""
+
 LONG_LINE = 256 * 1024
 """Bytes from which a line is not copied where that can be avoided."""
 
@@ -38,6 +42,7 @@ _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_INTEGER = len(str(-(2**64)))
+_LEVELS_BELOW = 254 - DEEPEST
 
 
 class Oversize(msgspec.Struct, frozen=True):
@@ -54,6 +59,10 @@ class FrameTooLarge(ValueError):
         super().__init__(f"a frame of {size} bytes is above the limit of {cap} bytes")
         self.size = size
         self.cap = cap
+
+
+class TooDeep(ValueError):
+    """A value is nested deeper than `DEEPEST`."""
 
 
 class FrameDecoder:
@@ -144,20 +153,53 @@ def decode_json(line: Line) -> Any:
     A lone surrogate escape becomes U+FFFD, since half a character must neither end a connection nor travel on.
 
     Raises:
-        ValueError: not JSON, not UTF-8, nested too deep, or a number JSON does not have (`NaN`, `1e999`).
+        TooDeep: it is nested deeper than anything that is said.
+        ValueError: not JSON, not UTF-8, or a number JSON does not have (`NaN`, `1e999`).
     """
     try:
-        return orjson.loads(line)
+        value = orjson.loads(line)
     except ValueError:
         if _SURROGATE_ESCAPE.search(line) is None:
             raise
+        value = _read_with_surrogates(line)
+    if _may_be_deep(line):
+        _require_shallow(value)
+    return value
+
+
+def _read_with_surrogates(line: Line) -> Any:
     # orjson refuses lone surrogates. The standard library takes them; told how to read numbers it takes nothing else
     # that orjson does not.
     try:
         value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
         return _without_surrogates(value)
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise TooDeep("nested too deep") from None
+
+
+def _may_be_deep(line: Line) -> bool:
+    """Whether more is opened in a line than may be open at once. Searching is much faster than counting where little is
+    found, as in a page of base64."""
+    if len(line) < 2 * DEEPEST:
+        return False
+    left = DEEPEST
+    for opening in (b"{", b"["):
+        at = line.find(opening)
+        while at >= 0:
+            left -= 1
+            if left < 0:
+                return True
+            at = line.find(opening, at + 1)
+    return False
+
+
+def _require_shallow(value: Any) -> None:
+    for _ in range(_LEVELS_BELOW):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        raise TooDeep("nested too deep") from None
 
 
 def encode_frame(frame: dict[str, Any], cap: int) -> bytes:

@@ -78,6 +78,16 @@ def test_one_frame_is_shown_as_it_was_sent_and_cannot_act_on_the_terminal(tmp_pa
     assert wrong.stdout == "\\u001b[31mno frame\n"
 
 
+def test_a_frame_that_is_nested_too_deep_to_be_laid_out_is_shown_as_it_is(tmp_path: Path) -> None:
+    made = Transcript()
+    made.client('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
+    made.server("[" * 5000 + "]" * 5000)
+    made.write(tmp_path)
+    done = inspected(tmp_path, "--frame", "2")
+
+    assert (done.stdout, done.stderr) == ("[" * 5000 + "]" * 5000 + "\n", "")
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -232,7 +232,17 @@ def test_other_subjects(subject: Json, kind: str, title: str) -> None:
             assert str(value) in asked["content"][0]["content"]["text"]
 
 
-@pytest.mark.parametrize("params", [{}, {"subject": None}, {"subject": "rm"}, {"subject": {"stages": 3}}], ids=repr)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"subject": None},
+        {"subject": "rm"},
+        {"subject": {"stages": 3}},
+        *({"subject": {"kind": odd, "access": odd, "path": odd, "stages": [odd]}} for odd in ([], {}, ["shell"], 5)),
+    ],
+    ids=repr,
+)
 def test_a_question_of_any_shape_can_be_asked(params: Json) -> None:
     asked = permission.question(params)
     assert asked["title"] and asked["kind"]

@@ -112,6 +112,6 @@ def test_what_is_in_a_cursor_is_checked(members: dict[str, Any]) -> None:
     refused(encode([good]))
 
 
-@pytest.mark.parametrize("text", ["", "!", "x", "häh", "e30", "bnVsbA==", "A" * (LONGEST_CURSOR + 1)])
+@pytest.mark.parametrize("text", ["", "!", "x", "häh", "e30", "bnVsbA==", "A" * (LONGEST_CURSOR + 1), "W1tb" * 1000])
 def test_what_is_no_cursor_is_refused(text: str) -> None:
     refused(text)

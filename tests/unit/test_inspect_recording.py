@@ -89,7 +89,13 @@ def test_a_manifest_is_not_needed(tmp_path: Path) -> None:
     assert found.notes == () and found.protocol == "msp" and not found.about
 
 
-@pytest.mark.parametrize("manifest", ["{", "[]", '{"protocol":"smoke signals"}', '{"variables":5}'])
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        *("{", "[]", '{"protocol":"smoke signals"}', '{"variables":5}'),
+        pytest.param('{"provenance":' + "[" * 100_000 + "]" * 100_000 + "}", id="deep"),
+    ],
+)
 def test_a_manifest_that_cannot_be_used_is_noted(tmp_path: Path, manifest: str) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
     found = read_recording(transcript(tmp_path, hands_shaken()))

@@ -67,7 +67,13 @@ def test_a_damaged_transcript(tmp_path: Path, transcript: str, problem: str) -> 
         load_script(recording(tmp_path, transcript))
 
 
-@pytest.mark.parametrize("manifest", ["", "[]", '{"variables":"all"}', '{"serverConfig":{"frameLimitBytes":"ten"}}'])
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        *("", "[]", '{"variables":"all"}', '{"serverConfig":{"frameLimitBytes":"ten"}}'),
+        pytest.param('{"provenance":' + "[" * 100_000 + "]" * 100_000 + "}", id="deep"),
+    ],
+)
 def test_a_damaged_manifest(tmp_path: Path, manifest: str) -> None:
     with pytest.raises(ScriptError, match=r"manifest\.json"):
         load_script(recording(tmp_path, HELLO, manifest))

@@ -24,7 +24,7 @@ from adapter.wire.envelope import (
     request_object,
     success_object,
 )
-from adapter.wire.framing import Oversize
+from adapter.wire.framing import DEEPEST, Oversize
 from adapter.wire.head import scan_head
 
 USABLE_IDS: list[Any] = [
@@ -204,6 +204,28 @@ def test_an_overlong_line_is_told_by_its_beginning(prefix: bytes, kind: type[Fra
     assert frame.id == reply_id
     if isinstance(frame, Reject):
         assert (frame.code, frame.error().data) == (-32600, {"reason": "frameTooLarge", "limitBytes": 1000})
+
+
+@pytest.mark.parametrize(
+    ("begin", "kind", "reply_id"),
+    [
+        ('{"jsonrpc":"2.0","id":7,"method":"do","params":', Reject, 7),
+        ('{"jsonrpc":"2.0","id":"7","method":"do","params":', Reject, "7"),
+        ('{"jsonrpc":"2.0","method":"do","params":', Reject, None),
+        ('{"jsonrpc":"2.0","id":7,"result":', BadResponse, 7),
+        ('{"jsonrpc":"2.0","id":7,"error":', BadResponse, 7),
+    ],
+)
+@pytest.mark.parametrize("levels", [300, 900])
+def test_what_is_nested_too_deep_is_told_by_its_beginning(
+    begin: str, kind: type[Frame], reply_id: Any, levels: int
+) -> None:
+    frame = read_line((begin + '{"a":' * levels + "1" + "}" * levels + "}").encode())
+    assert isinstance(frame, kind)
+    assert isinstance(frame, Reject | BadResponse)
+    assert frame.id == reply_id
+    if isinstance(frame, Reject):
+        assert (frame.code, frame.error().data) == (-32600, {"reason": "nestedTooDeep", "limitLevels": DEEPEST})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from adapter.wire.framing import PREFIX_BYTES, FrameDecoder, FrameTooLarge, Line, Oversize, decode_json, encode_frame
+from adapter.wire.framing import (
+    DEEPEST,
+    PREFIX_BYTES,
+    FrameDecoder,
+    FrameTooLarge,
+    Line,
+    Oversize,
+    decode_json,
+    encode_frame,
+)
 
 BOM = b"\xef\xbb\xbf"
 
@@ -151,6 +160,24 @@ def nested(levels: int) -> Any:
 def test_what_json_cannot_express_is_a_type_error(value: Any) -> None:
     with pytest.raises(TypeError):
         encode_frame({"value": value}, 10**6)
+
+
+@pytest.mark.parametrize("around", ['{"a":%s,"b":"\\ud800"}', '{"a":%s}', '{"b":[1,2,{"c":3}],"a":%s}'])
+def test_what_is_nested_deeper_than_anything_said_is_not_read(around: str) -> None:
+    def line(levels: int) -> bytes:
+        return (around % ("[" * levels + "]" * levels)).encode()
+
+    value = decode_json(line(DEEPEST - 1))
+    # It can be told on, further down.
+    assert encode_frame({"params": {"update": {"content": [{"rawInput": {"arguments": value}}]}}}, 10**6)
+    for levels in (DEEPEST, 300, 900, 100_000):
+        with pytest.raises(ValueError, match=r"."):
+            decode_json(line(levels))
+
+
+def test_what_is_long_and_wide_is_not_deep() -> None:
+    value = {"a": [{"b": [number]} for number in range(1000)], "c": "[" * 1000}
+    assert decode_json(encode_frame(value, 10**6)) == value
 
 
 def test_the_cap_counts_bytes_without_the_lf() -> None:

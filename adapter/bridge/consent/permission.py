@@ -258,7 +258,8 @@ def _target(subject: dict[str, Any], lines: list[str], workspace: str) -> list[s
 
 def _subject_lines(subject: dict[str, Any]) -> list[str]:
     """What consent is asked for, a member a line; of a kind we do not know all that can be said in a line."""
-    if subject.get("kind") in _KNOWN_SUBJECTS:
+    kind = subject.get("kind")
+    if isinstance(kind, str) and kind in _KNOWN_SUBJECTS:
         names = [member for member in _SUBJECT_LINES if subject.get(member) is not None]
     else:
         names = [member for member, value in subject.items() if isinstance(value, str | int | float)]

@@ -70,7 +70,7 @@ class Cursor(msgspec.Struct, frozen=True):
         try:
             data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
             cursor = msgspec.json.decode(data, type=cls)
-        except (binascii.Error, ValueError, msgspec.ValidationError):
+        except (binascii.Error, ValueError, RecursionError, msgspec.ValidationError):
             raise _refused("is not a cursor of this list") from None
         if cursor.version != 1:
             raise _refused("is not a cursor of this list")

@@ -103,7 +103,7 @@ def _manifest(directory: Path) -> tuple[Manifest, Members, list[str]]:
         return msgspec.json.decode(data, type=Manifest), Members(decode_json(data)), []
     except FileNotFoundError:
         return Manifest(), Members({}), []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else None
         return Manifest(), Members({}), [f"{MANIFEST} cannot be used: {why or error}"]
 

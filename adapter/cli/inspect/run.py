@@ -110,6 +110,6 @@ def _frame(recording: Recording, number: int) -> str:
         raise NotThere(f"no frame {number}; the recording's last is {recording.script.lines[-1].number}")
     try:
         text = msgspec.json.format(line.raw, indent=2)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         text = line.raw
     return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

@@ -208,7 +208,7 @@ def _manifest(directory: Path) -> Manifest:
         return Manifest()
     try:
         return msgspec.json.decode(read_whole(path, MANIFEST_BYTES), type=Manifest)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ScriptError(f"{MANIFEST} in {directory} cannot be used: {error}") from None
 
 
