@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -20,6 +20,9 @@ ONCE = choice("yes", "approved")
 ALWAYS = choice("always", "approvedForSession", "session", rulePreview="make *")
 DENY = choice("no", "denied")
 ABORT = choice("stop", "abort")
+
+
+ODD: Final[tuple[Any, ...]] = ([], {}, ["shell"], 5)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +242,7 @@ def test_other_subjects(subject: Json, kind: str, title: str) -> None:
         {"subject": None},
         {"subject": "rm"},
         {"subject": {"stages": 3}},
-        *({"subject": {"kind": odd, "access": odd, "path": odd, "stages": [odd]}} for odd in ([], {}, ["shell"], 5)),
+        *({"subject": {"kind": odd, "access": odd, "path": odd, "stages": [odd]}} for odd in ODD),
     ],
     ids=repr,
 )
