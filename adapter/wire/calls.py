@@ -19,6 +19,13 @@ from adapter.wire.writer import FrameWriter
 MAX_INCOMING_REQUESTS = 1024
 """Requests of the peer that may be open at once; one more is refused, so a flood cannot grow memory."""
 
+MAX_INCOMING_BYTES = 64 * 1024 * 1024
+"""What they may have together, but for what is not needed of them any more: a few prompts with pictures, not a
+thousand. One alone may always be as long as a message may."""
+
+SMALL_REQUEST = 16 * 1024
+"""Bytes up to which a request is not counted: as many as may be open are far below the bound."""
+
 BARE_MESSAGE_CHARS = 1000
 """What is kept of the message of an error that does not fit a frame."""
 
@@ -32,14 +39,16 @@ class Call:
     end soon by itself.
     """
 
-    __slots__ = ("id", "method", "on_cancel", "params", "scope", "trace")
+    __slots__ = ("id", "method", "on_cancel", "params", "scope", "size", "trace")
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, size: int = 0) -> None:
         self.id = request.id
         self.method = request.method
         self.params = request.params
         self.trace = request.trace
         self.scope = anyio.CancelScope()
+        self.size = size
+        """Bytes that are kept of it."""
         self.on_cancel: Callable[[], None] | None = None
 
     def cancel(self) -> None:
@@ -48,6 +57,10 @@ class Call:
             self.on_cancel()
         else:
             self.scope.cancel()
+
+    def forget(self) -> None:
+        """What it says has been passed on: it takes no room any more, however long its work goes on."""
+        self.params, self.size = {}, 0
 
 
 class OpenCalls:
@@ -67,14 +80,18 @@ class OpenCalls:
         """Whether a request with this id is open."""
         return call_id in self._open
 
-    def accept(self, request: Request, tasks: TaskGroup) -> None:
-        """Begin to work on a request, or refuse it at once."""
+    def accept(self, request: Request, tasks: TaskGroup, size: int = 0) -> None:
+        """Begin to work on a request of so many bytes, or refuse it at once."""
         if request.id in self._open:
             # The id belongs to the first request: an answer that named it could be taken for that one's.
             return self._writer.put(envelope.failure_object(None, _duplicate()))
         if len(self._open) >= MAX_INCOMING_REQUESTS:
-            return self._answer(request.id, _too_many())
-        call = Call(request)
+            return self._answer(request.id, _too_many("limit", MAX_INCOMING_REQUESTS))
+        if size <= SMALL_REQUEST:
+            size = 0
+        elif (held := sum(call.size for call in self._open.values())) and held + size > MAX_INCOMING_BYTES:
+            return self._answer(request.id, _too_many("limitBytes", MAX_INCOMING_BYTES))
+        call = Call(request, size)
         try:
             work = self._start(call)
         except Exception as error:
@@ -147,8 +164,8 @@ def _duplicate() -> RpcError:
     return RpcError(envelope.INVALID_REQUEST, "A request with this id is still open", {"reason": "duplicateId"})
 
 
-def _too_many() -> RpcError:
-    data = {"reason": "tooManyRequests", "limit": MAX_INCOMING_REQUESTS}
+def _too_many(limit: str, value: int) -> RpcError:
+    data = {"reason": "tooManyRequests", limit: value}
     return RpcError(envelope.INTERNAL_ERROR, "Too many open requests", data)
 
 

@@ -20,9 +20,10 @@ from adapter.wire.framing import FrameDecoder, Line, Oversize
 from adapter.wire.notes import RateLimited
 from adapter.wire.options import CANCEL_METHOD, DRAIN_SECONDS, LAST_SHARE, PeerOptions
 from adapter.wire.outbox import Mergeable
-from adapter.wire.writer import OUTBOX_HIGH_WATER, ByteSink, FrameWriter
+from adapter.wire.writer import ANSWERS_HIGH_WATER, OUTBOX_HIGH_WATER, ByteSink, FrameWriter
 
 __all__ = [
+    "ANSWERS_HIGH_WATER",
     "CANCEL_METHOD",
     "DRAIN_SECONDS",
     "MAX_INCOMING_REQUESTS",
@@ -38,9 +39,6 @@ __all__ = [
     "PeerOptions",
     "Work",
 ]
-
-LOGGED_CHARS = 200
-"""How much of a sentence of the peer goes into the log."""
 
 
 class ByteSource(Protocol):
@@ -124,7 +122,7 @@ class Peer:
         `closed` (we ended it); None while it lives."""
         self.unfinished = False
         """Whether the drain ended before everything was answered and written: the peer did not read in time."""
-        self.throttle: Callable[[], Awaitable[None]] = self.writable
+        self.throttle: Callable[[], Awaitable[None]] = self._answers_taken
         """Awaited between reads; the host side waits here for the client's outbox."""
 
     # -- the life of the connection
@@ -233,7 +231,8 @@ class Peer:
             elif isinstance(frame, envelope.Success):
                 self._settle(frame.id, frame.result)
             elif isinstance(frame, envelope.Request):
-                self._calls.accept(frame, tasks)
+                assert not isinstance(line, Oversize), "which is refused"
+                self._calls.accept(frame, tasks, len(line))
             elif isinstance(frame, envelope.Failure):
                 self._settle(frame.id, frame.error)
             elif isinstance(frame, envelope.BadResponse):
@@ -246,21 +245,23 @@ class Peer:
             self._faults.failure(error, "%s: handling a frame failed", self._options.name)
 
     def _refuse(self, reject: envelope.Reject) -> None:
+        if reject.is_bare and reject.id in self._waiters:
+            return self._settle(reject.id, BadAnswer("neither result nor error"))
         self._garbage.warning("%s: %s", self._options.name, reject.message)
         # An id that is in use belongs to the request that has it.
         named = None if reject.id is None or self._calls.has(reject.id) else reject.id
         if self._options.answers_garbage or named is not None:
             self._writer.put(envelope.failure_object(named, self._options.refusal(reject)))
+        return None
 
     def _settle(self, request_id: Id | None, answer: Params | Exception) -> None:
         waiter = self._waiters.pop(request_id, None) if request_id is not None else None
         if waiter is not None:
             waiter.settle(answer)
         elif request_id is None and isinstance(answer, RpcError):
+            # Its words may repeat the line.
             self._garbage.warning(
-                "%s: the other side could not read a line of ours: %s",
-                self._options.name,
-                answer.message[:LOGGED_CHARS],
+                "%s: the other side could not read a line of ours (error %d)", self._options.name, answer.code
             )
         elif not isinstance(answer, BadAnswer):
             self._options.logger.debug("%s: ignored a response to nobody", self._options.name)
@@ -334,6 +335,10 @@ class Peer:
     async def writable(self) -> None:
         """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or the connection no longer writes."""
         await self._writer.writable()
+
+    async def _answers_taken(self) -> None:
+        """Wait until what is not written yet is below `ANSWERS_HIGH_WATER`, or the connection no longer writes."""
+        await self._writer.writable(ANSWERS_HIGH_WATER)
 
     async def flushed(self) -> None:
         """Wait until everything queued has been written, or the connection no longer writes."""

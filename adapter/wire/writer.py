@@ -14,6 +14,10 @@ OUTBOX_HIGH_WATER = 1024 * 1024
 """Bytes not yet written above which reading pauses: what a slow reader makes us hold at most, beyond what one read
 gives rise to."""
 
+ANSWERS_HIGH_WATER = 4 * 1024 * 1024
+"""Bytes above which no more is taken in from whoever does not read either. More than what others fill the outbox with,
+so that who does not read can still stop that."""
+
 
 class ByteSink(Protocol):
     """Where a peer writes to."""
@@ -64,9 +68,9 @@ class FrameWriter:
             if not self._awake:
                 self._wake_up()
 
-    async def writable(self) -> None:
-        """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or writing has ended."""
-        while self.pending > OUTBOX_HIGH_WATER and not self.over:
+    async def writable(self, mark: int = OUTBOX_HIGH_WATER) -> None:
+        """Wait until what is not written yet is below `mark`, or writing has ended."""
+        while self.pending > mark and not self.over:
             await self._relax()
 
     async def flushed(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -30,6 +32,10 @@ Json = dict[str, Any]
 
 CANCELLED = {"stopReason": "cancelled"}
 END_TURN = {"stopReason": "end_turn"}
+
+
+class Watched(Text, weakref=True):
+    """A text of which it can be told whether anybody has it."""
 
 
 class Slow(Answering):
@@ -122,6 +128,23 @@ async def talking() -> AsyncIterator[Talk]:
 async def settled() -> None:
     """Everything that can run has run."""
     await anyio.wait_all_tasks_blocked()
+
+
+async def test_of_a_prompt_that_runs_nothing_is_kept() -> None:
+    async with talking() as talk:
+        call = Call(Request(1, "session/prompt", {"prompt": "a long one"}), 1000)
+        block = Watched("a long one")
+        kept = weakref.ref(block)
+        work = [talk.conversation.admit((block,), None, call)]
+        talk._background.start(lambda: outcome(work.pop))
+        del block
+        await talk.starts(1)
+        assert kept() is not None
+        talk.ack("t1")
+        talk.event("turn/started", turnId="t1")
+        await settled()
+        gc.collect()
+        assert (call.size, call.params, kept()) == (0, {}, None)
 
 
 async def two_of_them(talk: Talk) -> None:

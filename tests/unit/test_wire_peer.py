@@ -259,6 +259,30 @@ async def test_one_request_too_many_is_refused() -> None:
         await other.nothing_comes()
 
 
+async def test_requests_that_are_too_much_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.wire.calls.MAX_INCOMING_BYTES", 100_000)
+    gate = Gate()
+    handler = Recorder(gate)
+
+    def asked(number: int, size: int) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": number, "method": "do", "params": {"text": "x" * size}}
+
+    async with wired(handler) as other:
+        await other.send(asked(1, 120_000), asked(2, 40_000), asked(3, 100))
+        refusal = await other.read()
+        assert refusal["id"] == 2, "one alone may be longer"
+        assert refusal["error"]["data"] == {"reason": "tooManyRequests", "limitBytes": 100_000}
+        await until(lambda: len(handler.calls) == 2)
+        handler.calls[0].forget()
+        assert handler.calls[0].params == {}
+        await other.send(asked(4, 40_000), asked(5, 40_000), asked(6, 40_000))
+        assert (await other.read())["id"] == 6
+        gate.open.set()
+        assert {answer["id"] for answer in await other.read_all(4)} == {1, 3, 4, 5}
+        await other.send(asked(7, 90_000))
+        assert "result" in await other.read()
+
+
 # -- garbage
 
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from adapter.wire.envelope import Params
-from adapter.wire.peer import OUTBOX_HIGH_WATER, Call, Peer
+from adapter.wire.peer import ANSWERS_HIGH_WATER, OUTBOX_HIGH_WATER, Call, Peer
 from adapter.wire.pipes import READ_CHUNK, FdReader, FdWriter
 from tests.wired import PATIENCE, Recorder, options, outcome, until, wired
 
@@ -31,7 +31,7 @@ async def test_reading_pauses_while_nobody_reads_the_answers_and_goes_on_after()
     handler = Recorder(long_answer)
     async with wired(handler) as other, anyio.create_task_group() as tasks:
         tasks.start_soon(other.write, flood)
-        await until(lambda: other.peer._writer.pending > OUTBOX_HIGH_WATER)
+        await until(lambda: other.peer._writer.pending > ANSWERS_HIGH_WATER)
         seen = -1
         while seen != len(handler.calls):
             seen = len(handler.calls)
@@ -39,7 +39,7 @@ async def test_reading_pauses_while_nobody_reads_the_answers_and_goes_on_after()
         # It stands still, with most of the flood unread.
         assert 0 < seen < count / 2
         one_read_of_answers = READ_CHUNK // 40 * (len(REPLY_TEXT) + 100)
-        assert other.peer._writer.pending < OUTBOX_HIGH_WATER + one_read_of_answers
+        assert other.peer._writer.pending < ANSWERS_HIGH_WATER + one_read_of_answers
         answers = await other.read_all(count)
     assert sorted(answer["id"] for answer in answers) == list(range(count))
     assert {answer.get("result", {}).get("text", "refused") for answer in answers} <= {REPLY_TEXT, "refused"}
@@ -61,7 +61,7 @@ async def test_a_flood_nobody_reads_the_answers_of_takes_bounded_memory() -> Non
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(flood)
-                await until(lambda: other.peer._writer.pending > OUTBOX_HIGH_WATER)
+                await until(lambda: other.peer._writer.pending > ANSWERS_HIGH_WATER)
                 seen = -1
                 while seen != written:
                     seen = written
@@ -70,8 +70,8 @@ async def test_a_flood_nobody_reads_the_answers_of_takes_bounded_memory() -> Non
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert OUTBOX_HIGH_WATER < written < 16 * OUTBOX_HIGH_WATER
-        assert peak < 8 * OUTBOX_HIGH_WATER
+        assert ANSWERS_HIGH_WATER < written < 16 * ANSWERS_HIGH_WATER
+        assert peak < 8 * ANSWERS_HIGH_WATER
 
 
 async def test_who_asks_for_room_waits_until_there_is_some() -> None:
@@ -91,6 +91,20 @@ async def test_who_asks_for_room_waits_until_there_is_some() -> None:
             await anyio.sleep(0.02)
             assert sent * 20_000 < 4 * OUTBOX_HIGH_WATER
             assert [frame["params"]["n"] for frame in await other.read_all(400)] == list(range(400))
+
+
+async def test_who_does_not_read_is_still_heard_when_others_fill_the_outbox() -> None:
+    handler = Recorder()
+    async with wired(handler) as other:
+        other.peer.notify("tell", {"text": "x" * 900_000})
+        while other.peer._writer.pending <= OUTBOX_HIGH_WATER:
+            other.peer.notify("tell", {"text": "x" * 20_000})
+            await anyio.lowlevel.checkpoint()
+        for heard in (1, 2):
+            # The first time it may have been listened for before.
+            await other.write(b'{"jsonrpc":"2.0","method":"stop"}\n')
+            await until(lambda heard=heard: len(handler.notes) == heard)
+        assert other.peer._writer.pending > OUTBOX_HIGH_WATER
 
 
 class Delta:

@@ -135,7 +135,7 @@ class Prompts:
         run, ahead = PromptRun(trace), tuple(self._runs)
         self._runs.append(run)
         call.on_cancel = lambda: self._take_back(run)
-        return self._answer(run, ahead, blocks, self.take_prompt(blocks))
+        return self._answer(run, ahead, blocks, self.take_prompt(blocks), call)
 
     def pause(self, turn_id: str) -> None:
         """Answer the prompt of this turn as ended: the turn waits for the user's next message."""
@@ -160,7 +160,7 @@ class Prompts:
             self._background.start(self._stops.interrupt, turn_id)
 
     async def _answer(
-        self, run: PromptRun, ahead: Sequence[PromptRun], blocks: tuple[Block, ...], taken: Taken | None
+        self, run: PromptRun, ahead: Sequence[PromptRun], blocks: tuple[Block, ...], taken: Taken | None, call: Call
     ) -> Params:
         try:
             if taken is None or not await self._deliver(run, taken):
@@ -172,6 +172,9 @@ class Prompts:
                         await other.passed.wait()
                     await self._begin(run, blocks)
             run.passed.set()
+            # It may be long, and a turn may take hours.
+            call.forget()
+            del ahead, blocks, taken
             await run.settled.wait()
             await self._end_cards(run)
             self.on_shown(run.turn_ids)
@@ -244,7 +247,10 @@ class Prompts:
 
     def submit(self, run: PromptRun, send: Callable[[], Awaitable[Params]]) -> None:
         """Send what makes a turn of the prompt. Runs beside the wait for its end: the end may come before the ack, and
-        a cancel need not wait for it."""
+        a cancel need not wait for it. Nothing is sent of a prompt that was stopped in this very moment: cancelling its
+        wait takes effect only when it waits again."""
+        if not run.is_wanted:
+            return
         run.submitted = True
         self._show_text()
         self._background.start(self._submit, run, send)
