@@ -50,8 +50,10 @@ class _Loader(SourceFileLoader):
         tree = ast.parse(self.get_data(self.path))
         left = dict(self._wanted)
         for node in tree.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in left:
-                node.value = ast.copy_location(ast.Constant(left.pop(node.target.id)), node)
+            if isinstance(node, ast.AnnAssign | ast.Assign):
+                name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+                if isinstance(name, ast.Name) and name.id in left:
+                    node.value = ast.copy_location(ast.Constant(left.pop(name.id)), node)
         if left:
             raise AttributeError(f"{fullname} has no constants {sorted(left)}")
         return compile(tree, self.path, "exec", dont_inherit=True)

@@ -88,6 +88,8 @@ class Reject(msgspec.Struct, frozen=True, gc=False):
     message: str
     reason: str
     data: dict[str, Any] | None = None
+    is_bare: bool = False
+    """It names neither a method nor a result nor an error: whoever is waited for under this id has said nothing."""
 
     def error(self) -> RpcError:
         """The error to answer with; `data.reason` is stable."""
@@ -148,7 +150,8 @@ def _classify_without_method(value: dict[str, Any]) -> Success | Failure | BadRe
         return _classify_response(value)
     if value.get("jsonrpc") != "2.0":
         return _not_json_rpc(value)
-    return Reject(usable_id(value.get("id")), INVALID_REQUEST, 'Member "method" must be a string', "noMethod")
+    message_id, problem = usable_id(value.get("id")), 'Member "method" must be a string'
+    return Reject(message_id, INVALID_REQUEST, problem, "noMethod", is_bare="method" not in value)
 
 
 def _not_json_rpc(value: dict[str, Any]) -> Reject:

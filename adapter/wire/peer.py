@@ -248,10 +248,11 @@ class Peer:
         if reject.is_bare and reject.id in self._waiters:
             return self._settle(reject.id, BadAnswer("neither result nor error"))
         self._garbage.warning("%s: %s", self._options.name, reject.message)
-        # An id that is in use belongs to the request that has it.
-        named = None if reject.id is None or self._calls.has(reject.id) else reject.id
-        if self._options.answers_garbage or named is not None:
-            self._writer.put(envelope.failure_object(named, self._options.refusal(reject)))
+        if reject.id is not None and self._calls.has(reject.id):
+            # The id belongs to the request that is open, whatever else is wrong with this one.
+            self._calls.refuse_duplicate()
+        elif self._options.answers_garbage or reject.id is not None:
+            self._writer.put(envelope.failure_object(reject.id, self._options.refusal(reject)))
         return None
 
     def _settle(self, request_id: Id | None, answer: Params | Exception) -> None:

@@ -7,6 +7,7 @@ from importlib.util import module_from_spec
 import pytest
 
 import adapter.bridge
+import adapter.msp
 from adapter.bridge.sessions import ANSWER_SECONDS
 from tests.hurried import Hurry
 
@@ -19,6 +20,14 @@ def test_a_constant_has_its_new_value_where_it_is_used_and_nothing_else_has_chan
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     assert (module.LEFT_SECONDS, module.ANSWER_SECONDS) == (0.25, ANSWER_SECONDS)
+
+
+def test_so_has_one_without_a_declared_type() -> None:
+    spec = Hurry(["msp__process__CLOSE_GRACE=0.25"]).find_spec("adapter.msp.process", adapter.msp.__path__)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.CLOSE_GRACE == 0.25
 
 
 def test_other_modules_are_left_alone() -> None:

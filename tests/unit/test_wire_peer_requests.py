@@ -62,6 +62,7 @@ async def test_bad_answers_fail_the_request_they_name() -> None:
         "null": {"result": None},
         "both": {"result": {}, "error": {"code": 1, "message": "no"}},
         "list": {"result": []},
+        "neither": {},
         "odd error": {"error": "no"},
         "too long": {"result": {"text": "x" * 3000}},
         "good": {"result": {"a": 1}},

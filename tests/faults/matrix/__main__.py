@@ -22,7 +22,7 @@ def main() -> int:
     chosen = [cell for cell in cells() if asked.only is None or any(_means(word, *cell) for word in asked.only)]
     began = time.monotonic()
     with ThreadPoolExecutor(asked.j) as pool:
-        results = list(pool.map(lambda cell: _result(*cell), chosen))
+        results = list(pool.map(lambda cell: _told(*cell), chosen))
     for (phase, fault), problem in zip(chosen, results, strict=True):
         print(
             f"{'ok' if problem is None else 'WRONG':6} {phase.name}:{fault.name}" + (f"  {problem}" if problem else "")
@@ -34,6 +34,15 @@ def main() -> int:
 def _means(word: str, phase: Phase, fault: Fault) -> bool:
     wanted_phase, _, wanted_fault = word.partition(":")
     return wanted_phase in ("*", phase.name) and wanted_fault in ("*", "", fault.name)
+
+
+def _told(phase: Phase, fault: Fault) -> str | None:
+    problem = _result(phase, fault)
+    print(
+        f"{'ok' if problem is None else 'WRONG':6} {phase.name}:{fault.name}" + (f"  {problem}" if problem else ""),
+        flush=True,
+    )
+    return problem
 
 
 def _result(phase: Phase, fault: Fault) -> str | None:

@@ -36,7 +36,10 @@ HURRY: Final = hurried(
     msp__session__LEAVE_SECONDS=1.5,
     msp__session__UNSUBSCRIBE_SECONDS=1.0,
     msp__abilities__ANSWER_SECONDS=1.0,
-    bridge__hosts__reloading__BUSY_SECONDS=2.0,
+    msp__process__CLOSE_GRACE=1.0,
+    msp__process__TERM_GRACE=1.0,
+    wire__options__ENDLESS_LINE_BYTES=2 * MSP_CAP,
+    bridge__hosts__reloading__BUSY_SECONDS=5.0,
     bridge__turns__prompts__CANCEL_GRACE=1.5,
     bridge__stored_output__contract__READ_SECONDS=6.0,
     bridge__stored_sessions__deletion__DELETE_SECONDS=2.0,
@@ -62,6 +65,7 @@ class Cell:
         self.folder = folder
         self.workspace = workspace
         self.session = ""
+        self._asked = 0
         self.memory: dict[str, Any] = {}
         """What a phase keeps between its steps."""
 
@@ -87,7 +91,9 @@ class Cell:
 
     def new_session(self) -> str:
         """A session with a past of one turn."""
-        session: str = self.must("session/new", cwd=str(self.workspace), mcpServers=[])["sessionId"]
+        result = self.must("session/new", cwd=str(self.workspace), mcpServers=[])
+        session: str = result["sessionId"]
+        self.memory["options"] = result["configOptions"]
         self.must_end(self.prompt(session, "hello"), "end_turn")
         return session
 
@@ -110,8 +116,35 @@ class Cell:
 
     def allow(self, request: Json) -> None:
         """Select the option that allows once."""
-        options = request["params"]["options"]
-        self.reply(request, permission(next(each["optionId"] for each in options if each["kind"] == "allow_once")))
+        self.reply(request, permission(_once(request)))
+
+    def consent_to_all(self) -> None:
+        """Allow once whatever is asked from now on."""
+        self.adapter.answer = lambda request: (
+            permission(_once(request)) if request["method"] == "session/request_permission" else None
+        )
+
+    def fill_in_all(self) -> None:
+        """Fill in every form from now on."""
+        self.adapter.answer = lambda request: filled_in(request) if request["method"] == "elicitation/create" else None
+
+    def wait_for_host(self, wanted: Callable[[Json], bool]) -> None:
+        """A host has said this."""
+        seen = self.folder / tampering_host.SEEN
+        wait_until(
+            lambda: any(not each.from_adapter and wanted(each.frame) for each in read_seen(*seen.glob("*.ndjson"))),
+            ANSWER_SECONDS,
+        )
+
+    def mark(self) -> None:
+        """What is asked from now on is what is judged."""
+        self._asked = self.adapter.asked
+
+    @property
+    def open_request(self) -> int:
+        """The id of the request whose answer is judged: the one asked since `mark`, else the prompt that was open."""
+        prompt: int = self.adapter.asked if self.adapter.asked > self._asked else self.memory["prompt"]
+        return prompt
 
     # -- the fault
 
@@ -146,6 +179,11 @@ def _command_line(pid: int) -> list[bytes]:
         return (proc() / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def _once(request: Json) -> str:
+    option: str = next(each["optionId"] for each in request["params"]["options"] if each["kind"] == "allow_once")
+    return option
 
 
 FDS_A_HOST: Final = 3
@@ -224,3 +262,21 @@ def outcome(answer: Json, is_right: Callable[[Json], bool]) -> str:
         return OK if is_right(answer["result"]) else f"result {str(answer['result'])[:300]}"
     error = answer["error"]
     return f"{error['code']} {error.get('data', {}).get('reason')}"
+
+
+def filled_in(request: Json) -> Json:
+    """A form with the first choice everywhere."""
+    schema = request["params"]["requestedSchema"]
+    content: dict[str, Any] = {}
+    for name in schema.get("required", schema["properties"]):
+        content[name] = _first_choice(schema["properties"][name])
+    return {"result": {"action": "accept", "content": content}}
+
+
+def _first_choice(prop: Json) -> Any:
+    if prop.get("type") == "array":
+        return [_first_choice(prop["items"])]
+    for name in ("oneOf", "anyOf"):
+        if name in prop:
+            return prop[name][0]["const"]
+    return prop["enum"][0] if "enum" in prop else "words"

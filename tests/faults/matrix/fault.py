@@ -9,8 +9,25 @@ from tests.faults.matrix.cell import OK, Cell
 from tests.faults.matrix.phases import Phase
 from tests.faults.matrix.tampering_host import Plan
 
-Group = Literal["harmless", "gone", "lost", "refused", "malformed"]
-"""`gone`: the host is of no use any more, and shows it; `lost`: what was at hand never comes."""
+Group = Literal["harmless", "gone", "deaf", "mute", "lost", "refused", "malformed"]
+"""What the adapter can know of it: `gone`: the host is of no use any more, and shows it; `deaf`: it hears nothing any
+more; `mute`: it says nothing any more; `lost`: what was at hand never comes, and what follows does; `refused` and
+`malformed` are answers."""
+
+
+def anywhere(phase: Phase) -> str | None:
+    """It makes sense in every phase."""
+    return None
+
+
+def to_answers(phase: Phase) -> str | None:
+    """It does something to an answer."""
+    return None if phase.at == "answer" else "there is no answer"
+
+
+def to_lines(phase: Phase) -> str | None:
+    """It does something to a line of the host's."""
+    return None if phase.at in ("answer", "event") else "the host says nothing"
 
 
 class Fault(NamedTuple):
@@ -28,19 +45,26 @@ class Fault(NamedTuple):
     """Whether it strikes when the request has arrived and has had no effect."""
     strike: Callable[[Cell], None] | None = None
     """What the driver does at the moment, while the host waits for it (`tampering.waits`)."""
+    outcome: str = ""
+    """What has to come of it where the client's answer waits for the host's, if the group does not say."""
     expects: Mapping[str, str] = {}
-    """What has to come of it, by phase, where it is not what the group says."""
-    sense: Callable[[Phase], str | None] = lambda phase: None
+    """What has to come of it, by phase."""
+    sense: Callable[[Phase], str | None] = anywhere
     """Why it makes no sense in a phase; None if it does."""
 
 
 def plan_of(phase: Phase, fault: Fault) -> Plan:
     """What the tampering host is told."""
-    early = phase.at == "note" or (phase.at == "answer" and fault.before)
+    if phase.at == "note" or (phase.at == "answer" and fault.before):
+        return _plan(phase, fault, "request")
+    return _plan(phase, fault, phase.at)
+
+
+def _plan(phase: Phase, fault: Fault, at: Literal["spawn", "request", "answer", "event", "end"]) -> Plan:
     return Plan(
         profile=phase.version,
         fault=fault.action,
-        at="request" if early or phase.at == "note" else phase.at,
+        at=at,
         method=phase.method,
         after=phase.after,
         restricted=phase.restricted,
@@ -50,20 +74,24 @@ def plan_of(phase: Phase, fault: Fault) -> Plan:
 
 TIMEOUT: Final = "-32603 hostTimeout"
 DIED: Final = "-32603 hostDied"
-MALFORMED: Final = "-32603 hostError"
+ODD: Final = "-32603 hostError"
+STOPPED: Final = "cancelled"
+"""The turn goes on as far as anybody can know, until the client stops it."""
 
 
 def expected(phase: Phase, fault: Fault) -> str:
-    """The outcome that is right: `ok`, or code and reason (`docs/errors.md`)."""
-    for table, key in (
-        (fault.expects, phase.name),
-        (phase.expects, fault.name),
-        (phase.expects, fault.group),
-    ):
+    """The outcome that is right: `ok`, `cancelled`, or code and reason (`docs/errors.md`)."""
+    for table, key in ((fault.expects, phase.name), (phase.expects, fault.name), (phase.expects, fault.group)):
         if key in table:
             return table[key]
-    if fault.group == "harmless" or not phase.needed:
+    if fault.group == "harmless":
         return OK
     if fault.group == "gone":
-        return OK if phase.retried else DIED
-    return TIMEOUT if fault.group == "lost" else MALFORMED
+        return OK if phase.retried or not (phase.needed or phase.turn) else DIED
+    if fault.group == "deaf":
+        return (STOPPED if phase.turn else TIMEOUT) if phase.more else OK
+    if fault.group == "mute" and phase.turn and not phase.needed:
+        return STOPPED
+    if not phase.needed:
+        return OK
+    return fault.outcome or (ODD if fault.group == "malformed" else TIMEOUT)

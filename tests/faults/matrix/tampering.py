@@ -151,6 +151,18 @@ def answers_oddly(wire: Wire, line: bytes) -> bytes:
     return _line({"id": _frame(line)["id"], **wire.plan.args["members"]})
 
 
+def mistypes(wire: Wire, line: bytes) -> bytes:
+    """The members of the result, and those of its objects, are of other types than they should be."""
+    frame = _frame(line)
+    return _line({**frame, "result": {name: _other(member) for name, member in frame["result"].items()}})
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: 7 if isinstance(member, str) else "orchard" for name, member in value.items()} or 7
+    return 7 if isinstance(value, str) else "orchard"
+
+
 # -- bytes
 
 
@@ -325,7 +337,17 @@ ACTIONS: Final[dict[str, Action]] = {
     for action in (
         *(exits, killed, half_then_killed, closes_stdout, closes_stdin, stops_reading, stops_writing),
         *(half_then_silent, swallows, answers_late, stands_still, says_twice, says_it_another_way, answers_nobody),
-        *(answers_as_text, refuses, answers_oddly, garbage, half_then_rest, cuts, broken_text, broken_text_between),
+        *(
+            answers_as_text,
+            refuses,
+            answers_oddly,
+            mistypes,
+            garbage,
+            half_then_rest,
+            cuts,
+            broken_text,
+            broken_text_between,
+        ),
         *(too_long, too_long_between, endless, unknown_members, unknown_events, asks_oddly, after_the_next),
         *(floods_stderr, floods_deltas, gap, gap_of_nobody, stale_cursors, waits, goes_on),
     )

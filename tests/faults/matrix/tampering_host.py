@@ -161,8 +161,8 @@ class Wire:
         frame = orjson.loads(line)
         self.note(True, frame)
         self._session = (frame.get("params") or {}).get("sessionId", self._session)
-        if "method" in frame and "id" in frame:
-            self._methods[repr(frame["id"])] = frame["method"]
+        if "method" in frame:
+            self._methods[repr(frame.get("id"))] = frame["method"]
             if self.is_time("request", frame["method"]):
                 line = strike(self, line)
         _write(sink, line)
@@ -268,8 +268,6 @@ class Wire:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
     def die(self, signum: int = signal.SIGKILL) -> None:
-        if signum != signal.SIGKILL:
-            signal.signal(signum, signal.SIG_DFL)
         os.kill(os.getpid(), signum)
         time.sleep(60)
 
