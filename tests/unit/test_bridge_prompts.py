@@ -407,3 +407,16 @@ async def test_e2_what_was_not_taken_in_fails_by_itself() -> None:
         assert not talk.log, "it may be sent again"
         talk.host.answer("turn/start", HostClosed("it died"))
         assert isinstance((await talk.answers(1))["one"], RpcError)
+
+
+async def test_a_prompt_that_is_stopped_as_its_time_comes_is_not_sent() -> None:
+    async with talking() as talk:
+
+        async def not_a_command(blocks: Any) -> None:
+            talk.conversation.cancel()
+
+        talk.conversation._prompts.find_command = not_a_command
+        talk.prompt("one")
+        assert (await talk.answers(1))["one"] == CANCELLED
+        await settled()
+        assert talk.host.sent("turn/start") == []
