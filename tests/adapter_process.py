@@ -95,6 +95,11 @@ class AdapterProcess:
     def notify(self, method: str, params: Json) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
+    @property
+    def asked(self) -> int:
+        """The id of the last request that `begin` sent."""
+        return self._next_id
+
     def begin(self, method: str, params: Json) -> int:
         """Send a request and return its id."""
         self._next_id += 1

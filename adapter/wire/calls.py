@@ -80,11 +80,15 @@ class OpenCalls:
         """Whether a request with this id is open."""
         return call_id in self._open
 
+    def refuse_duplicate(self) -> None:
+        """Answer a request under an id that is in use. The id belongs to the first one: an answer that named it could
+        be taken for that one's."""
+        self._writer.put(envelope.failure_object(None, _duplicate()))
+
     def accept(self, request: Request, tasks: TaskGroup, size: int = 0) -> None:
         """Begin to work on a request of so many bytes, or refuse it at once."""
-        if request.id in self._open:
-            # The id belongs to the first request: an answer that named it could be taken for that one's.
-            return self._writer.put(envelope.failure_object(None, _duplicate()))
+        if self.has(request.id):
+            return self.refuse_duplicate()
         if len(self._open) >= MAX_INCOMING_REQUESTS:
             return self._answer(request.id, _too_many("limit", MAX_INCOMING_REQUESTS))
         if size <= SMALL_REQUEST:

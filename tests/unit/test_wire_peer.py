@@ -77,7 +77,8 @@ async def test_what_is_no_request_is_refused_without_naming_an_id_still_open(lin
     async with wired(Recorder(gate)) as other:
         await other.ask(7, "first")
         await other.write(line + b"\n")
-        assert (await other.read())["id"] is None
+        refusal = await other.read()
+        assert (refusal["id"], refusal["error"]["data"]["reason"]) == (None, "duplicateId")
         gate.open.set()
         assert await other.read() == {"jsonrpc": "2.0", "id": 7, "result": {"method": "first"}}
         await other.write(line + b"\n")
