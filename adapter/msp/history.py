@@ -121,9 +121,11 @@ class History:
             if page is None:
                 continue
             events, following = page.get("events"), page.get("nextCursor")
-            read = events if isinstance(events, list) else []
-            self.events += len(read)
-            yield self._fold.load_events(read, self._after)
+            if not isinstance(events, list):
+                # An empty conversation would look as if there had been none.
+                raise MalformedResult("view/page", "it has no list of events")
+            self.events += len(events)
+            yield self._fold.load_events(events, self._after)
             if not isinstance(following, str):
                 self.complete = True
                 return

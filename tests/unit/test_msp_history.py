@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from adapter.bridge.stored_output.scan import FactScan
-from adapter.msp.history import Opened
+from adapter.msp.errors import MalformedResult
+from adapter.msp.fold import SessionFold
+from adapter.msp.history import History, Opened
+from adapter.msp.host import Host
 
 STATE: dict[str, Any] = {"items": [], "goal": None}
 
@@ -60,6 +63,22 @@ def test_whatever_a_host_says_is_taken(odd: Any) -> None:
 def test_only_some_statuses_are_rest(status: str, at_rest: bool) -> None:
     assert Opened({"status": status}).at_rest is at_rest
     assert not Opened({}).at_rest
+
+
+class GivesNoEvents:
+    """Answers every page with one that lacks what a page is for."""
+
+    async def query(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {"nextCursor": None}
+
+
+@pytest.mark.anyio
+async def test_a_page_with_no_list_of_events_is_not_taken_for_an_empty_past() -> None:
+    history = History(cast(Host, GivesNoEvents()), SessionFold("s"))
+    with pytest.raises(MalformedResult):
+        async for _ in history.pages():
+            pass
+    assert not history.complete
 
 
 def fact(method: str, number: int) -> dict[str, Any]:
