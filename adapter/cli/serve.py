@@ -61,7 +61,7 @@ async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> 
             SESSION_METHOD: lambda call: agent.begin_steering(call),
         }
         peer = Peer(reader, writer, AgentDispatcher(agent, extensions), peer_options)
-        peer.throttle = partial(reader.unless_over, peer.writable)
+        peer.throttle = partial(reader.unless_over, peer.throttle)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         await peer.run(agent.client_gone)
