@@ -177,14 +177,14 @@ def client_error(error: MspError | HostGone, session_id: str | None = None) -> R
         return _ended(ENDS["hostTimeout"], str(error))
     if isinstance(error, MalformedResult):
         return _ended(ENDS["malformedResult"], str(error), hostKind="malformedResult")
-    return _ended(ENDS["hostDied"], str(error))
+    return _ended(ENDS["hostDied"], error.details)
 
 
 def died_asking(error: HostGone) -> RpcError:
     """The error of a prompt whose host died while a question of its turn was open: the next host asks it again, and
     goes on with the turn when it is answered."""
     again = "its question is asked again, and Muse may go on with this prompt when that is answered; do not repeat it"
-    return _ended(ENDS["hostDied"], f"{error}; {again}", retryable=False)
+    return _ended(ENDS["hostDied"], f"{error.details}; {again}", retryable=False)
 
 
 def turn_stuck(session_id: str) -> RpcError:

@@ -60,7 +60,7 @@ def _in_arguments(arguments: list[str]) -> Iterator[str]:
         name, given, value = argument.partition("=")
         if given and is_secret_name(name):
             yield from _told(name, value)
-        elif before.startswith("-") and is_secret_name(before):
+        elif before.startswith("-") and "=" not in before and is_secret_name(before):
             yield from _told(before, argument)
 
 

@@ -52,7 +52,7 @@ class ClientQuestions:
         try:
             return await self._ask("session/request_permission", request, ANSWER_TIMEOUT)
         except RpcError as error:
-            log.warning("the client could not ask for permission (%s); the call is refused", error.message)
+            log.warning("the client could not ask for permission (error %d); the call is refused", error.code)
             if error.code == METHOD_NOT_FOUND and self.permissions:
                 self.permissions = False
                 self._projection.say(CANNOT_ASK)
@@ -67,7 +67,7 @@ class ClientQuestions:
         try:
             answer = await self._ask(elicitation.METHOD, self._on_card(request), timeout or ANSWER_TIMEOUT)
         except RpcError as error:
-            log.warning("the client could not show a form: %s", error.message)
+            log.warning("the client could not show a form (error %d)", error.code)
             self.forms = self.forms and error.code != METHOD_NOT_FOUND
             return None
         return None if answer is None else elicitation.filled(answer)

@@ -220,7 +220,7 @@ class Questions:
                 self._forget(asked)
                 raise _NotOpen from None
             log.info("the host did not take an answer: %s", error)
-            return f"Muse did not take the answer: {error}"
+            return f"Muse did not take the answer: {error.message}"
         return None
 
     async def _cancel(self, asked: _Asked, reason: str) -> None:

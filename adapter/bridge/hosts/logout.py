@@ -34,8 +34,9 @@ async def run_logout(choice: HostChoice) -> None:
         done = await run_briefly(command, with_mark(choice.environ), LOGOUT_SECONDS)
     except (OSError, ValueError) as error:
         raise _failed(f"it could not be started: {error}", retryable=False) from None
-    for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines():
-        log.info("muse logout: %s", scrub(line, choice.environ))
+    # All at once: a key may have several lines.
+    for line in scrub((done.stdout + done.stderr).decode("utf-8", "replace"), choice.environ).splitlines():
+        log.info("muse logout: %s", line)
     if done.exit_code is None:
         raise _failed(f"it took longer than {LOGOUT_SECONDS:g} s", retryable=True)
     if done.exit_code != 0:

@@ -36,4 +36,5 @@ class Notices:
             # A message of its own: it must not run into the model's thoughts.
             self._peer.notify_mergeable(updates.TextChunk(self._session_id, "agent_thought_chunk", text, uuid7()))
         else:
-            log.warning("%s", text)
+            # Without what stands behind it: those are words of a host.
+            log.warning("%s", title)

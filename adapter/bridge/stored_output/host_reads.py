@@ -69,7 +69,7 @@ async def host_to_read_from(
     except MalformedResult as error:
         raise errors.inconsistent_page(error.details) from None
     except HostGone as error:
-        raise errors.host_died(str(error)) from None
+        raise errors.host_died(error.details) from None
     if budget.cancelled_caught:
         if ready is None:
             raise errors.host_start_timeout(startup_timeout)

@@ -137,7 +137,7 @@ async def _heard(host: Host, limit: float) -> Trial:
     """What the host says; it has ended afterwards."""
     began = time.monotonic()
     try:
-        handshake = _scrubbed(await host.ready(), host)
+        handshake = await host.ready()
         seconds = time.monotonic() - began
         sessions = await count_sessions(host)
         abilities = await _abilities(host)
@@ -156,19 +156,6 @@ async def _heard(host: Host, limit: float) -> Trial:
     finally:
         with anyio.CancelScope(shield=True):
             await host.close()
-
-
-def _scrubbed(handshake: Handshake, host: Host) -> Handshake:
-    """Words of the host that are shown, without the secrets it was given."""
-    return msgspec.structs.replace(
-        handshake,
-        server_name=host.scrub(handshake.server_name),
-        server_version=host.scrub(handshake.server_version),
-        fingerprint=host.scrub(handshake.fingerprint),
-        granted=frozenset(map(host.scrub, handshake.granted)),
-        durability=host.scrub(handshake.durability),
-        sandbox_problem=host.scrub(handshake.sandbox_problem) if handshake.sandbox_problem else None,
-    )
 
 
 async def _abilities(host: Host) -> Abilities | None:
@@ -214,4 +201,4 @@ def _refusal(error: MspError | HostGone) -> Refusal:
         # Its words are those of the envelope for a line above the cap.
         kind = TOO_LONG if error.details.startswith("longer than") else MALFORMED
         return Refusal(kind, f"its answer cannot be used: {error.details}")
-    return Refusal("gone", str(error))
+    return Refusal("gone", error.details)

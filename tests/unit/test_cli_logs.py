@@ -1,0 +1,76 @@
+"""Logging to stderr: in order, bounded, and never in the way of whoever logs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from adapter.cli import logs
+from adapter.cli.logs import MAX_LINE_BYTES, MAX_WAITING_LINES, StderrHandler
+
+SECONDS = 20.0
+"""Only what hangs takes so long."""
+
+
+@contextmanager
+def logging_to_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[StderrHandler, int]]:
+    """A handler whose stderr is a pipe, and the end to read of it."""
+    reading, writing = os.pipe()
+    monkeypatch.setattr(logs, "STDERR", writing)
+    handler = StderrHandler()
+    try:
+        yield handler, reading
+    finally:
+        # Its thread must not live on and write into the pipe of the next test.
+        reader = threading.Thread(target=read_to_end, args=(reading,), daemon=True)
+        reader.start()
+        handler._lines.put(None, timeout=SECONDS)
+        if handler._thread is not None:
+            handler._thread.join(SECONDS)
+        os.close(writing)
+        reader.join(SECONDS)
+        os.close(reading)
+
+
+def read_to_end(reading: int) -> None:
+    while os.read(reading, 65536):
+        pass
+
+
+def record(text: str) -> logging.LogRecord:
+    return logging.LogRecord("adapter.test", logging.WARNING, __file__, 1, "%s", (text,), None)
+
+
+def within_time(work: threading.Thread) -> bool:
+    work.start()
+    work.join(SECONDS)
+    return not work.is_alive()
+
+
+def test_a_stderr_that_nobody_reads_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with logging_to_pipe(monkeypatch) as (handler, reading):
+        lines = [record("x" * MAX_LINE_BYTES)] * (MAX_WAITING_LINES + 100)
+
+        def log_much() -> None:
+            for line in lines:
+                handler.emit(line)
+
+        assert within_time(threading.Thread(target=log_much, daemon=True))
+        assert handler._lines.qsize() <= MAX_WAITING_LINES
+        # Nor does the end wait for it.
+        assert within_time(threading.Thread(target=handler.close, daemon=True))
+
+
+def test_lines_arrive_in_order_and_no_longer_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    with logging_to_pipe(monkeypatch) as (handler, reading):
+        for text in ("one", "y" * 2 * MAX_LINE_BYTES, "three"):
+            handler.emit(record(text))
+        handler.close()
+        one, two, three, rest = os.read(reading, 65536).split(b"\n")
+        assert (one, three, rest) == (b"one", b"three", b"")
+        assert two == b"y" * MAX_LINE_BYTES
