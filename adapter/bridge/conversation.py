@@ -185,6 +185,7 @@ class Conversation:
         """The host has opened the session, and said this of it; what can be set in it is learnt from now on. Nothing is
         let in before `go_on`, since the client has no answer yet."""
         self._opened = opened
+        self._session.opened_at = opened.view_cursor
         self._gate.hold()
         self.options.begin(opened.row)
         self._commands.begin()

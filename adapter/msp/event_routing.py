@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from adapter.msp.vocabulary import SERVER_REQUESTS
+from adapter.msp.weight import weight
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.peer import Call, Work
 
@@ -20,7 +21,14 @@ QUESTIONS = SERVER_REQUESTS | {"approval/requested", "userInput/requested"}
 """What the user is asked by; it must reach somebody in every session, or a turn waits for ever."""
 
 MAX_HELD_EVENTS = 10_000
-"""Events kept for sessions whose opening has not been answered yet."""
+"""Events kept for sessions whose opening has not been answered yet, or that are being loaded."""
+
+MAX_HELD_BYTES = 8 * 1024 * 1024
+"""What they may take together."""
+
+EVENTS_LOST = "muse-adapter/eventsLost"
+"""Told to whoever begins to listen to a session of which more has come than could be kept. No host sends it, nor could:
+theirs have ids and cursors."""
 
 
 class EventRouting:
@@ -29,7 +37,10 @@ class EventRouting:
     def __init__(self) -> None:
         self._sinks: dict[str, Sink] = {}
         self._opening = 0
-        self._held: deque[tuple[str, str, Params]] = deque(maxlen=MAX_HELD_EVENTS)
+        self._held: deque[tuple[str, str, Params]] = deque()
+        self._held_bytes = 0
+        self._lossy: set[str] = set()
+        """Sessions of which something could not be kept."""
         self._unheard: Any = None
         self.on_question: Callable[[str, str, Params], None] | None = None
         """Told of a question in a session nobody listens to: its session, its method, its params (`fault-cases.md
@@ -53,19 +64,22 @@ class EventRouting:
         finally:
             self._opening -= 1
             if not self._opening:
-                held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
-                for event in held:
+                self._lossy.clear()
+                for event in self._take_held():
                     self._unclaimed(*event)
 
     def listen(self, session_id: str, sink: Sink) -> None:
-        """Hand every event of a session to `sink`, those kept so far first."""
+        """Hand every event of a session to `sink`, those kept so far first; `EVENTS_LOST` before them, if not all could
+        be kept."""
         self._sinks[session_id] = sink
-        held, self._held = self._held, deque(maxlen=MAX_HELD_EVENTS)
-        for event in held:
+        if session_id in self._lossy:
+            self._lossy.discard(session_id)
+            sink(EVENTS_LOST, {"sessionId": session_id})
+        for event in self._take_held():
             if event[0] == session_id:
                 sink(event[1], event[2])
             else:
-                self._held.append(event)
+                self._hold(*event)
 
     def unlisten(self, session_id: str) -> None:
         """Drop the events of a session from now on."""
@@ -78,9 +92,32 @@ class EventRouting:
         if sink is not None:
             sink(method, params)
         elif type(session_id) is str and self._opening:
-            self._held.append((session_id, method, params))
+            self._hold(session_id, method, params)
         else:
             self._unclaimed(session_id, method, params)
+
+    def _hold(self, session_id: str, method: str, params: Params) -> None:
+        """Keep an event. If it is too much, only questions are kept: everything else can be read afterwards."""
+        if session_id in self._lossy and method not in QUESTIONS:
+            return
+        self._held.append((session_id, method, params))
+        self._held_bytes += weight(params, MAX_HELD_BYTES)
+        if self._holds_too_much:
+            log.warning("a session that is being opened gets more events than can be kept")
+            for event in self._take_held():
+                if event[1] in QUESTIONS and not self._holds_too_much:
+                    self._held.append(event)
+                    self._held_bytes += weight(event[2], MAX_HELD_BYTES)
+                else:
+                    self._lossy.add(event[0])
+
+    @property
+    def _holds_too_much(self) -> bool:
+        return len(self._held) > MAX_HELD_EVENTS or self._held_bytes > MAX_HELD_BYTES
+
+    def _take_held(self) -> deque[tuple[str, str, Params]]:
+        held, self._held, self._held_bytes = self._held, deque(), 0
+        return held
 
     def _unclaimed(self, session_id: Any, method: str, params: Params) -> None:
         if type(session_id) is str and method in QUESTIONS and self.on_question is not None:

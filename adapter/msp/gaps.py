@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from adapter.msp.vocabulary import LATEST_COMPACTION, NOTIFICATIONS, Delivery
+from adapter.msp.weight import weight
 
 PAGE_LIMIT: Final = 200
 
@@ -23,6 +24,7 @@ RE_ANCHOR_PAGES: Final = 500
 
 # Live events held back while a hole is filled; about the traffic of a busy minute.
 HELD_EVENTS: Final = 10_000
+HELD_BYTES: Final = 8 * 1024 * 1024
 
 # Broadcasts saved when the held events are given up: `view/page` does not return them.
 SAVED_BROADCASTS: Final = 100
@@ -82,6 +84,7 @@ class GapRecovery:
         self.phase = Phase.IDLE
         self._page_limit = page_limit
         self._held: list[tuple[str, Any]] = []
+        self._held_bytes = 0
         self._after: str | None = None
         self._next: str | None = None
         self._cursor: str | None = None
@@ -121,7 +124,8 @@ class GapRecovery:
         if self.phase is Phase.IDLE:
             return False
         self._held.append((method, params))
-        if len(self._held) > HELD_EVENTS:
+        self._held_bytes += weight(params, HELD_BYTES)
+        if len(self._held) > HELD_EVENTS or self._held_bytes > HELD_BYTES:
             self._give_up_held()
         return True
 
@@ -202,7 +206,7 @@ class GapRecovery:
         return events, False
 
     def _finish(self, events: list[Any], after: str | None) -> FillStep:
-        live, self._held = self._held, []
+        live, self._held, self._held_bytes = self._held, [], 0
         self.phase = Phase.IDLE
         self._outstanding = False
         return FillStep(
@@ -226,7 +230,7 @@ class GapRecovery:
     def _give_up_held(self) -> None:
         """Too much to hold: the pages will bring what is durable of it, if they are read to the end."""
         broadcasts = [event for event in self._held if NOTIFICATIONS.get(event[0], 0) & Delivery.BROADCAST]
-        self._held = broadcasts[-SAVED_BROADCASTS:]
+        self._held, self._held_bytes = broadcasts[-SAVED_BROADCASTS:], 0
         self._overflowed = True
         self._once_more = self._outstanding
         if self.phase is Phase.SPLICE and not self._outstanding:

@@ -11,6 +11,7 @@ import anyio
 from adapter.msp.abilities import is_lacking
 from adapter.msp.changes import Change, GapEnded, GapLeft
 from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
+from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.fold import SessionFold
 from adapter.msp.history import History
 from adapter.msp.host import Host
@@ -46,6 +47,8 @@ class Session:
         """Whether what is told now happened before, and was lost on the way."""
         self.is_whole = False
         """Whether its events are known from the first one on."""
+        self.opened_at: str | None = None
+        """The newest event there was when it was opened, if the host has said so."""
         self.return_to_host: Callable[[HostGone | MspError], Awaitable[None]] | None = None
         """Awaited when a host has ended before it acknowledged a command, or does not have the session loaded: it is
         loaded again, there or on the next host. Raises if it cannot be."""
@@ -57,11 +60,23 @@ class Session:
 
     def receive(self, method: str, params: Params) -> None:
         """Take in one event of this session, in arrival order."""
+        if method == EVENTS_LOST:
+            return self._events_lost()
         filling = self._view.recovery.active
         self.received += 1
         self._tell(self._view.receive(method, params), read_back=method == "view/gap")
         if self._view.recovery.active and not filling:
             self._background.start(self._fill_gap)
+        return None
+
+    def _events_lost(self) -> None:
+        """Read what came before anybody listened, as far as it is not known; else at least what is open now."""
+        after = self.fold.last_durable_cursor or self.opened_at
+        if after is not None:
+            return self.receive("view/gap", {"sessionId": self.session_id, "after": after, "next": ""})
+        self.fold.note_hole()
+        self._background.start(self.reconcile)
+        return None
 
     def move_to(self, host: Host) -> None:
         """The session is loaded on another host now; what was being streamed is not continued there."""

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -75,6 +75,11 @@ class LoadClient:
             arrived = self._changed.wait_for(lambda: request_id in self.answers or self._over, seconds)
             assert arrived and request_id in self.answers, f"request {request_id} has no answer"
             return self.answers.pop(request_id)
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
+        """Wait until what has been read is so."""
+        with self._changed:
+            assert self._changed.wait_for(condition, seconds), "it does not come"
 
     def call(self, method: str, params: Json, seconds: float = PATIENCE) -> Json:
         """The result of a request, which must succeed."""

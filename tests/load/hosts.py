@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import threading
-import time
 from typing import Any, Final
 
 from tests.scripted_hosts import Json, ScriptedHost, idle_for_ever
@@ -23,13 +22,14 @@ OUTPUT_BYTES: Final = 600
 
 
 class LoadHost(ScriptedHost):
-    """Settings: `events`, how many a stored session has."""
+    """Settings: `events`, how many a stored session has; `keeps`, whether what is told can be read again."""
 
     events = 0
+    keeps = False
 
     def serve(self) -> None:
         """As the scripted host, but nothing of what came is kept."""
-        self.playing = threading.Lock()
+        self.kept: list[Json] = []
         while line := sys.stdin.buffer.readline():
             self.receive(json.loads(line))
 
@@ -94,31 +94,48 @@ class LoadHost(ScriptedHost):
 
     def play_hole(self, session_id: str, turn_id: str, count: int, size: int) -> None:
         """A gap, and `count` calls with outputs while the page that fills it is waited for."""
-        begin = self.next_cursor()
-        following = self.next_cursor()
-        gap = {"sessionId": session_id, "after": begin, "next": following}
-        self.send({"jsonrpc": "2.0", "method": "view/gap", "params": gap})
+        raw = {"itemId": f"{turn_id}-lost", "kind": "agentMessage", "turnId": turn_id, "revision": 1, "text": "found"}
+        gap = {"sessionId": session_id, "after": self._head}
+        self._keep("item/completed", session_id, item=raw | {"status": "completed"})
+        self.send({"jsonrpc": "2.0", "method": "view/gap", "params": gap | {"next": "d:0"}})
         self.behind_gap = (session_id, turn_id, count, size)
 
     # -- what is stored
+
+    def event(self, method: str, session_id: str, **params: Any) -> None:
+        if not self.keeps:
+            return super().event(method, session_id, **params)
+        return self.send({"jsonrpc": "2.0", **self._keep(method, session_id, **params)})
 
     def on_view_page(self, request: Json) -> None:
         params = request["params"]
         behind_gap = self.__dict__.pop("behind_gap", None)
         if behind_gap is not None:
             self.play_cards(*behind_gap)
-        after = params.get("cursor", "s:0")
-        first = int(after[2:]) if after.startswith("s:") else self.events
-        last = min(first + params["limit"], self.events)
+        first = int(params.get("cursor", "s:0")[2:])
+        head = self.events + len(self.kept)
+        last = min(first + params["limit"], head)
         events = [self._stored(params["sessionId"], number) for number in range(first, last)]
-        following = {"nextCursor": f"s:{last}"} if last < self.events else {}
+        following = {"nextCursor": f"s:{last}"} if last < head else {}
         self.answer(request, events=events, **following)
+
+    @property
+    def _head(self) -> str:
+        return f"s:{self.events + len(self.kept)}"
+
+    def _keep(self, method: str, session_id: str, **params: Any) -> Json:
+        cursor = f"s:{self.events + len(self.kept) + 1}"
+        at = {"sessionId": session_id, "viewCursor": cursor, "sourceRange": {"stream": {"kind": "run"}}}
+        self.kept.append({"method": method, "params": at | params})
+        return self.kept[-1]
 
     def on_session_resume(self, request: Json) -> None:
         session_id = request["params"]["sessionId"]
         self.answer(request, session={"sessionId": session_id, "status": "idle"}, viewCursor=f"s:{self.events}")
 
     def _stored(self, session_id: str, number: int) -> Json:
+        if number >= self.events:
+            return self.kept[number - self.events]
         turn, place = divmod(number, TURN_EVENTS)
         turn_id = f"turn-{turn}"
         item: Json = {"itemId": f"i-{number}", "turnId": turn_id, "revision": 1, "status": "completed"}
@@ -159,6 +176,33 @@ class LoadHost(ScriptedHost):
             self.write("".join(lines).encode())
 
 
+class RunningHost(LoadHost):
+    """A stored session in which a turn runs: for each page that is read, `noise` pieces of a message come, for the first
+    `pages` of them; then the turn ends."""
+
+    keeps = True
+    events = 1000
+    pages = 5
+    noise = 3000
+
+    def on_session_resume(self, request: Json) -> None:
+        session_id = request["params"]["sessionId"]
+        self.answer(request, session={"sessionId": session_id, "status": "running"}, viewCursor=self._head)
+        self.event("turn/started", session_id, turnId="live", commandId="c-live")
+        self.item("started", session_id, "live", "live-message", text="")
+
+    def on_view_page(self, request: Json) -> None:
+        if self.pages:
+            session_id = request["params"]["sessionId"]
+            self._deltas(session_id, "live-message", self.noise, "x", "text")
+            self.written = getattr(self, "written", 0) + self.noise
+            self.pages -= 1
+            if not self.pages:
+                self.item("completed", session_id, "live", "live-message", text="x" * self.written)
+                self.complete(session_id, "live")
+        super().on_view_page(request)
+
+
 class DeafHost(LoadHost):
     """Takes in nothing more from its first prompt on; what it was asked stays in the pipe."""
 
@@ -166,8 +210,3 @@ class DeafHost(LoadHost):
         if frame.get("method") == "turn/start":
             idle_for_ever()
         super().receive(frame)
-
-
-def pause(seconds: float) -> Any:
-    """Let something else go on."""
-    time.sleep(seconds)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.load.client import LoadClient, load_client
-from tests.load.hosts import LoadHost
+from tests.load.hosts import LoadHost, RunningHost
 from tests.scripted_hosts import place
 
 
@@ -116,7 +116,16 @@ def stderr(client: LoadClient, size: int) -> str:
 def hole(client: LoadClient, size: int) -> str:
     session_id = client.new_session()
     client.answer(client.play(session_id, "hole", count=size, size=64 * 1024))
+    assert client.message(session_id) == "found"
+    assert [card["status"] for card in client.cards.values()] == ["completed"] * size
     return f"{len(client.cards)} cards"
+
+
+def loaded_running(client: LoadClient, size: int) -> str:
+    client.call("session/load", {"sessionId": "ses-stored", "cwd": str(client.home), "mcpServers": []})
+    client.wait_for(lambda: client.message("ses-stored").count("x") >= 5 * size)
+    assert client.message("ses-stored") == "".join(f"answer {turn}\n" for turn in range(200)) + "x" * 5 * size
+    return ""
 
 
 LOADS: Final = {
@@ -130,6 +139,7 @@ LOADS: Final = {
         Load("prompts", "prompts", 100, 1_000, prompts),
         Load("history", "events", 20_000, 200_000, history, sized="events"),
         Load("stderr", "bytes", 10_000_000, 100_000_000, stderr),
-        Load("hole", "calls", 100, 1_000, hole),
+        Load("hole", "calls", 100, 1_000, hole, settings={"keeps": True}),
+        Load("running", "pieces", 3_000, 30_000, loaded_running, host=RunningHost, sized="noise"),
     ]
 }

@@ -205,6 +205,19 @@ def test_too_much_to_hold_reads_to_the_end_of_the_view(monkeypatch: pytest.Monke
     assert step.live == [("session/statusChanged", {}), ("item/started", {})]
 
 
+def test_what_is_held_is_bounded_by_its_size_too() -> None:
+    recovery = opened()
+    asked(recovery)
+    for _ in range(7):
+        recovery.hold("item/completed", {"item": {"text": "x" * 1024 * 1024}})
+    assert len(recovery.accept(page("7", "9")).live) == 7
+    recovery.open("20", "22")
+    asked(recovery)
+    for _ in range(8):
+        recovery.hold("item/completed", {"item": {"text": "x" * 1024 * 1024}})
+    assert recovery.accept(page("21", "22")).re_anchored == "heldEventsOverflow"
+
+
 def test_a_new_hole_after_a_fill_starts_afresh() -> None:
     recovery = opened("6", "8")
     asked(recovery)

@@ -14,9 +14,9 @@ from typing import Any
 import anyio
 import pytest
 
-from adapter.msp import budgets
-from adapter.msp import event_routing as module
+from adapter.msp import budgets, event_routing
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
+from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, Exits
@@ -246,15 +246,15 @@ async def test_events_are_kept_while_a_session_is_opened_only(tmp_path: Path) ->
         assert seen == ["b"]
 
 
-async def test_kept_events_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_HELD_EVENTS", 5)
-    seen: list[int] = []
+async def test_kept_events_are_bounded_and_a_loss_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_routing, "MAX_HELD_EVENTS", 5)
+    seen: list[str] = []
     async with running(place(tmp_path, Answers, at="session/start", events=20, events_first=True)) as host:
         await host.ready()
         async with host.opening():
             await host.command("session/start", START)
-            host.listen("ses-1", lambda method, params: seen.append(params["number"]))
-    assert seen == list(range(15, 20))
+            host.listen("ses-1", lambda method, params: seen.append(method))
+    assert seen == [EVENTS_LOST]
 
 
 @pytest.mark.parametrize("session_id", [None, 17, [], {"a": 1}], ids=repr)

@@ -14,6 +14,7 @@ import pytest
 from adapter.msp import session
 from adapter.msp.changes import ApprovalOpened, ApprovalResolved, Change, ItemChanged, TextAppended
 from adapter.msp.errors import HostClosed, HostGone, MspError
+from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
@@ -116,6 +117,28 @@ async def test_a_gap_is_filled_in_its_place() -> None:
         assert (params["sessionId"], params["cursor"], params["direction"]) == ("ses-1", "v1", "forward")
         told.tell(message(6))
         assert told.shown[-1] == "m6"
+
+
+@pytest.mark.parametrize("opened_at", [None, "v1"])
+async def test_what_could_not_be_kept_before_anybody_listened_is_read(opened_at: str | None) -> None:
+    lost = {"method": EVENTS_LOST, "params": {"sessionId": "ses-1"}}
+    async with listening(page=pages(page(2, 3, 4))) as told:
+        told.session.opened_at = opened_at
+        if opened_at is None:
+            told.tell(message(1))
+        told.tell(lost, message(4), message(5))
+        await told.rests()
+        assert told.shown == ["m1"] * (opened_at is None) + ["m2", "m3", "m4", "m5"]
+        assert [params["cursor"] for method, params in told.host.asked if method == "view/page"] == ["v1"]
+        assert told.host.asked[-1][0] == "approval/listPending"
+
+
+async def test_without_a_place_to_read_from_what_is_open_is_asked_for() -> None:
+    question = {"approvalId": "a", "sessionId": "ses-1"}
+    async with listening(listPending=lambda params: {"approvals": [question], "userInputs": []}) as told:
+        told.tell({"method": EVENTS_LOST, "params": {"sessionId": "ses-1"}})
+        await until(lambda: told.changes == [ApprovalOpened(question)])
+        assert [method for method, _ in told.host.asked] == ["approval/listPending"]
 
 
 async def test_a_long_gap_takes_several_pages() -> None:
