@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from adapter.wire.framing import DEEPEST, PREFIX_BYTES, Line, Oversize, TooDeep, decode_json
+from adapter.wire.framing import DEEPEST, Line, Oversize, TooDeep, decode_json
 from adapter.wire.head import scan_head
 
 Id: TypeAlias = str | int
@@ -105,8 +105,8 @@ def read_line(line: Line | Oversize) -> Frame:
         return _classify_oversize(line)
     try:
         value = decode_json(line)
-    except TooDeep:
-        return _classify_too_deep(line)
+    except TooDeep as error:
+        return _too_deep(classify(error.value))
     except ValueError:
         return Reject(None, PARSE_ERROR, "The line is not valid JSON in UTF-8", "parseError")
     return classify(value)
@@ -187,24 +187,25 @@ def too_long(cap: int) -> str:
 
 
 def _classify_oversize(line: Oversize) -> BadResponse | Reject:
-    message = f"The message is longer than {line.cap} bytes"
-    reject = Reject(None, INVALID_REQUEST, message, "frameTooLarge", {"limitBytes": line.cap})
-    return _classify_unread(line.prefix, too_long(line.cap), reject)
-
-
-def _classify_too_deep(line: Line) -> BadResponse | Reject:
-    message = f"The message is nested deeper than {DEEPEST} levels"
-    reject = Reject(None, INVALID_REQUEST, message, "nestedTooDeep", {"limitLevels": DEEPEST})
-    return _classify_unread(bytes(line[:PREFIX_BYTES]), f"nested deeper than {DEEPEST} levels", reject)
-
-
-def _classify_unread(prefix: bytes, problem: str, reject: Reject) -> BadResponse | Reject:
-    """What a message is whose beginning is all that is known of it; `reject` is for what is no response."""
-    head = scan_head(prefix)
-    message_id = usable_id(head.get("id"))
+    head = scan_head(line.prefix)
+    response_id = usable_id(head.get("id"))
     if "method" not in head and ("result" in head or "error" in head):
-        return BadResponse(message_id, problem)
-    return msgspec.structs.replace(reject, id=message_id)
+        return BadResponse(response_id, too_long(line.cap))
+    data = {"limitBytes": line.cap}
+    message = f"The message is longer than {line.cap} bytes"
+    return Reject(response_id, INVALID_REQUEST, message, "frameTooLarge", data)
+
+
+def _too_deep(frame: Frame) -> Frame:
+    """What becomes of a message whose members cannot be used because they are nested too deep."""
+    if isinstance(frame, Notification):
+        return Notification(frame.method, {})
+    if isinstance(frame, Success | Failure):
+        return BadResponse(frame.id, f"members nested deeper than {DEEPEST} levels")
+    if isinstance(frame, Request):
+        message = f"The message is nested deeper than {DEEPEST} levels"
+        return Reject(frame.id, INVALID_REQUEST, message, "nestedTooDeep", {"limitLevels": DEEPEST})
+    return frame
 
 
 def request_object(request_id: Id, method: str, params: Params | None, trace: Any = None) -> dict[str, Any]:

@@ -8,8 +8,6 @@ told which request was too large.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from typing import Any, TypeAlias
 
@@ -40,8 +38,12 @@ Line: TypeAlias = bytes | bytearray
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_WHOLE_CHARACTERS = re.compile(
+    rb"(?:[^\\]++|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(?!u[dD][89a-fA-F][\da-fA-F]{2}).)*+",
+    re.DOTALL,
+)
+_HALF = len(r"\ud800")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_LONGEST_INTEGER = len(str(-(2**64)))
 _LEVELS_BELOW = 254 - DEEPEST
 
 
@@ -62,7 +64,11 @@ class FrameTooLarge(ValueError):
 
 
 class TooDeep(ValueError):
-    """A value is nested deeper than `DEEPEST`."""
+    """A value is nested deeper than `DEEPEST`. It has been read all the same, so that it can be told what it is."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(f"nested deeper than {DEEPEST} levels")
+        self.value = value
 
 
 class FrameDecoder:
@@ -161,20 +167,22 @@ def decode_json(line: Line) -> Any:
     except ValueError:
         if _SURROGATE_ESCAPE.search(line) is None:
             raise
-        value = _read_with_surrogates(line)
+        value = orjson.loads(_whole_characters(line))
     if _may_be_deep(line):
         _require_shallow(value)
     return value
 
 
-def _read_with_surrogates(line: Line) -> Any:
-    # orjson refuses lone surrogates. The standard library takes them; told how to read numbers it takes nothing else
-    # that orjson does not.
-    try:
-        value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
-        return _without_surrogates(value)
-    except RecursionError:
-        raise TooDeep("nested too deep") from None
+def _whole_characters(line: Line) -> bytes:
+    """The line with U+FFFD in the place of each escape that is half a character: orjson refuses those."""
+    pieces: list[Line] = []
+    at = 0
+    while at < len(line):
+        whole = _WHOLE_CHARACTERS.match(line, at)
+        assert whole is not None, "it may be empty"
+        pieces += [line[at : whole.end()], rb"\ufffd"]
+        at = whole.end() + _HALF
+    return b"".join(pieces[:-1] if at > len(line) else pieces)
 
 
 def _may_be_deep(line: Line) -> bool:
@@ -194,12 +202,13 @@ def _may_be_deep(line: Line) -> bool:
 
 
 def _require_shallow(value: Any) -> None:
+    below = value
     for _ in range(_LEVELS_BELOW):
-        value = [value]
+        below = [below]
     try:
-        orjson.dumps(value)
+        orjson.dumps(below)
     except TypeError:
-        raise TooDeep("nested too deep") from None
+        raise TooDeep(value) from None
 
 
 def encode_frame(frame: dict[str, Any], cap: int) -> bytes:
@@ -224,22 +233,6 @@ def _writable(frame: dict[str, Any]) -> Any:
         return _without_surrogates(frame)
     except RecursionError:
         raise TypeError("nested too deep") from None
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word[:20]} is not JSON")
-
-
-def _finite(word: str) -> float:
-    number = float(word)
-    return number if math.isfinite(number) else _refuse(word)
-
-
-def _integer(word: str) -> int | float:
-    """Like orjson: what does not fit 64 bits is a float, so that everything read can be written again."""
-    if len(word) <= _LONGEST_INTEGER and -(2**63) <= int(word) < 2**64:
-        return int(word)
-    return _finite(word)
 
 
 def _without_surrogates(value: Any) -> Any:
