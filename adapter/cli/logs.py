@@ -8,6 +8,9 @@ import logging
 import os
 import queue
 import threading
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
 from typing import Final
 
 STDERR: Final = 2
@@ -19,6 +22,40 @@ FLUSH_SECONDS: Final = 0.2
 """How long the last lines may take to leave when the process ends."""
 
 MAX_LINE_BYTES: Final = 8 * 1024
+
+MOST_CAUSES: Final = 5
+"""Exceptions behind an exception that are told of."""
+
+
+class Discreet(logging.Formatter):
+    """Formats a record without what nobody has looked at before it was logged.
+
+    An exception nobody expected may hold any value in its words (`invalid literal: 'my key'`): it is told by its kind
+    and where it came from. A message is one line, so that no name a peer gives itself can look like a line of ours.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - named by logging
+        return "\\n".join(super().formatMessage(record).splitlines())
+
+    def formatException(  # noqa: N802 - named by logging
+        self, ei: tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+    ) -> str:
+        return "\n".join(_told(ei[1])) if ei[1] is not None else ""
+
+
+def _told(error: BaseException, depth: int = 0) -> Iterator[str]:
+    """What led to it first, then where it was raised and its kind, then what it is made of."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if depth > MOST_CAUSES:
+        return
+    if cause is not None:
+        yield from _told(cause, depth + 1)
+        yield "which led to:"
+    yield "Traceback (most recent call last):"
+    yield "".join(traceback.format_tb(error.__traceback__)).rstrip("\n")
+    yield f"{type(error).__module__}.{type(error).__qualname__}"
+    for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        yield from _told(part, depth + 1)
 
 
 class StderrHandler(logging.Handler):
@@ -64,7 +101,7 @@ class StderrHandler(logging.Handler):
 def log_to_stderr(level: str) -> StderrHandler:
     """Send everything that is logged, warnings included, to stderr from `level` on."""
     handler = StderrHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(Discreet("%(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(level.upper())

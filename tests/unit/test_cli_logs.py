@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from adapter.cli import logs
-from adapter.cli.logs import MAX_LINE_BYTES, MAX_WAITING_LINES, StderrHandler
+from adapter.cli.logs import MAX_LINE_BYTES, MAX_WAITING_LINES, Discreet, StderrHandler
 
 SECONDS = 20.0
 """Only what hangs takes so long."""
@@ -53,7 +53,7 @@ def within_time(work: threading.Thread) -> bool:
 
 
 def test_a_stderr_that_nobody_reads_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    with logging_to_pipe(monkeypatch) as (handler, reading):
+    with logging_to_pipe(monkeypatch) as (handler, _reading):
         lines = [record("x" * MAX_LINE_BYTES)] * (MAX_WAITING_LINES + 100)
 
         def log_much() -> None:
@@ -74,3 +74,64 @@ def test_lines_arrive_in_order_and_no_longer_than_the_bound(monkeypatch: pytest.
         one, two, three, rest = os.read(reading, 65536).split(b"\n")
         assert (one, three, rest) == (b"one", b"three", b"")
         assert two == b"y" * MAX_LINE_BYTES
+
+
+CANARY = "canary-quince-0815"
+
+
+def formatted(error: BaseException) -> str:
+    """As it is logged when it was raised."""
+    try:
+        raise error
+    except BaseException as raised:
+        info = (type(raised), raised, raised.__traceback__)
+        return Discreet("%(levelname)s %(message)s").format(logging.LogRecord("x", 40, "f", 1, "it broke", (), info))
+
+
+def chained() -> BaseException:
+    try:
+        try:
+            raise KeyError(CANARY)
+        except KeyError as error:
+            raise ValueError(CANARY) from error
+    except ValueError as error:
+        return ExceptionGroup(CANARY, [error, OSError(CANARY)])
+
+
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [
+        (ValueError(f"invalid literal: {CANARY}"), ["builtins.ValueError"]),
+        (
+            chained(),
+            [
+                "builtins.ExceptionGroup",
+                "builtins.KeyError",
+                "which led to:",
+                "builtins.ValueError",
+                "builtins.OSError",
+            ],
+        ),
+    ],
+    ids=["one", "several"],
+)
+def test_q2_an_exception_is_told_by_its_kind_and_its_place(error: BaseException, kinds: list[str]) -> None:
+    told = formatted(error)
+    assert CANARY not in told
+    assert told.startswith("ERROR it broke\nTraceback (most recent call last):\n")
+    assert f'File "{__file__}", line ' in told and "in formatted" in told
+    assert [line for line in told.splitlines() if line.startswith(("builtins.", "which"))] == kinds
+
+
+def test_exceptions_behind_exceptions_are_told_of_within_a_bound() -> None:
+    error: BaseException = ValueError()
+    for _ in range(1000):
+        later = ValueError()
+        later.__cause__ = error
+        error = later
+    assert formatted(error).count("ValueError") < 10
+
+
+def test_a_message_is_one_line_whatever_a_name_in_it_says() -> None:
+    line = Discreet("%(levelname)s %(message)s").format(record("editor\nERROR adapter.acp: forged\r\u2028x"))
+    assert line == "WARNING editor\\nERROR adapter.acp: forged\\n\\nx"
