@@ -81,11 +81,11 @@ async def _resumed(host: Host, request: Params, cursor: str | None) -> tuple[Par
     """The result, and whether the host could not go on from `cursor`."""
     if cursor is not None:
         try:
-            return await _once_free(host, "session/resume", {**request, "cursor": cursor}), False
+            return await once_free(host, "session/resume", {**request, "cursor": cursor}), False
         except MspError as error:
             if error.kind not in _CURSOR_REFUSED:
                 raise
-    return await _once_free(host, "session/resume", request), cursor is not None
+    return await once_free(host, "session/resume", request), cursor is not None
 
 
 async def _started(session: Session, host: Host, start: Params) -> Params:
@@ -94,20 +94,26 @@ async def _started(session: Session, host: Host, start: Params) -> Params:
     model, approvals, effort = (facts.get(name, {}) for name in ("model", "approvalMode", "reasoningEffort"))
     chosen = {name: model.get(name) for name in ("modelId", "providerId")} | {"approvalMode": approvals.get("mode")}
     known = {name: value for name, value in chosen.items() if isinstance(value, str)}
-    result = await _once_free(host, "session/start", {**start, **known, "sessionId": session.session_id})
+    result = await once_free(host, "session/start", {**start, **known, "sessionId": session.session_id})
     if isinstance(effort.get("reasoningEffort"), str):
         tier = {"sessionId": session.session_id, "reasoningEffort": effort["reasoningEffort"]}
         await host.command("session/setReasoningEffort", tier)
     return result
 
 
-async def _once_free(host: Host, method: str, params: Params) -> Params:
-    """The answer to a command that opens the session, asked for until nobody else holds it."""
+async def once_free(
+    host: Host, method: str, params: Params, *, command_id: str | None = None, trace: Params | None = None
+) -> Params:
+    """The answer to a command that opens the session, asked for until nobody else holds it.
+
+    `command_id` is for the first time: a host repeats a refusal to its id (`msp.md §6`).
+    """
     deadline = anyio.current_time() + BUSY_SECONDS
     while True:
         try:
-            return await host.command(method, params)
+            return await host.command(method, params, command_id=command_id, trace=trace)
         except MspError as error:
             if not {error.kind, error.reason} & _BUSY or anyio.current_time() >= deadline:
                 raise
+        command_id = None
         await anyio.sleep(BUSY_PAUSE)

@@ -22,6 +22,7 @@ from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import USUAL
+from adapter.bridge.hosts.reloading import once_free
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.command_line import output_command
@@ -109,7 +110,13 @@ class Openings:
                 return await self._resume(asked, roots, known, replay=replay)
 
     async def _resume(
-        self, asked: StoredSession, roots: tuple[str, ...], known: Conversation | None, *, replay: bool
+        self,
+        asked: StoredSession,
+        roots: tuple[str, ...],
+        known: Conversation | None,
+        *,
+        replay: bool,
+        patient: bool = False,
     ) -> Conversation:
         async def request(host: Host) -> Params:
             if asked.additional_directories:
@@ -117,7 +124,11 @@ class Openings:
             config = await _config(host, asked.mcp_servers)
             return {"sessionId": asked.session_id, "history": "snapshot"} | config
 
-        async with self._at_host("session/resume", request, asked.trace, asked.session_id) as (host, sent, opened):
+        async with self._at_host("session/resume", request, asked.trace, asked.session_id, patient=patient) as (
+            host,
+            sent,
+            opened,
+        ):
             held = await _roots(host, opened, roots)
             conversation = self._conversation(asked.session_id, asked.cwd, host, sent, held)
             conversation.found(self._hosts.profile_of(host), known)
@@ -187,9 +198,9 @@ class Openings:
                     if not is_durable(host):
                         raise
                 _require_copy(copied, asked)
-                # There is a copy now, and the next host has it too.
+                # There is a copy now, and the next host has it too, when this one has let go of it.
                 copy = StoredSession(copy_id, asked.cwd, asked.mcp_servers, asked.additional_directories, asked.trace)
-                return await self._resume(copy, roots, known, replay=False)
+                return await self._resume(copy, roots, known, replay=False, patient=True)
 
     async def _enter_copy(
         self,
@@ -243,19 +254,24 @@ class Openings:
         request: Callable[[Host], Awaitable[Params]],
         trace: TraceContext | None,
         session_id: str | None = None,
+        *,
+        patient: bool = False,
     ) -> AsyncIterator[tuple[Host, Params, Opened]]:
         """What a host answers to opening a session: the host, what it was sent, and the answer. It keeps the session's
         events meanwhile; its failures are the client's errors. A host that ends before it answers costs nothing: the
-        next one is asked under the same id."""
+        next one is asked under the same id, until the one that ends no longer holds the session. `patient`: one has
+        ended before."""
         command_id = uuid7()
         events = AsyncExitStack()
 
         async def begin(host: Host) -> tuple[Host, Params, Opened]:
+            nonlocal patient
+            waits, patient = patient, True
             async with AsyncExitStack() as kept:
                 await kept.enter_async_context(host.opening())
                 sent = await request(host)
                 wire = trace.wire() if trace else None
-                result = await self._opened(host, method, sent, wire, command_id)
+                result = await self._opened(host, method, sent, wire, command_id, patient=waits)
                 events.push_async_exit(kept.pop_all())
                 return host, sent, Opened.read(result)
 
@@ -265,12 +281,22 @@ class Openings:
             except (MspError, HostGone) as error:
                 raise client_error(error, session_id) from None
 
-    async def _opened(self, host: Host, method: str, request: Params, trace: Params | None, command_id: str) -> Params:
+    async def _opened(
+        self,
+        host: Host,
+        method: str,
+        request: Params,
+        trace: Params | None,
+        command_id: str,
+        *,
+        patient: bool = False,
+    ) -> Params:
         """What the host answers to opening a session. If nobody waits for it any more when it comes, the host lets go
         of the session again."""
         opening = _Opening()
+        ask = partial(once_free, host) if patient else host.command
         self._background.start(
-            self._open_at, host, opening, partial(host.command, method, request, trace=trace, command_id=command_id)
+            self._open_at, host, opening, partial(ask, method, request, trace=trace, command_id=command_id)
         )
         try:
             await opening.done.wait()

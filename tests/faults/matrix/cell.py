@@ -26,6 +26,9 @@ set below, on a machine that does much else."""
 MSP_CAP: Final = 256 * 1024
 """The longest line of a host here (`--msp-frame-cap`)."""
 
+ACP_CAP: Final = 1024 * 1024
+"""The longest line of a client."""
+
 START_SECONDS: Final = 5.0
 
 HURRY: Final = hurried(
@@ -48,7 +51,7 @@ HURRY: Final = hurried(
 """The adapter, with waits that a test can wait for."""
 
 MARK: Final = "MUSE_ADAPTER_PROCESS"
-"""The variable by which a process of an adapter can be told (`docs/security.md`)."""
+"""The variable by which a process of an adapter can be told (`docs/configuration.md`)."""
 
 OK: Final = "ok"
 
@@ -65,6 +68,10 @@ class Cell:
         self.folder = folder
         self.workspace = workspace
         self.session = ""
+        self.exit_code = 0
+        """What the adapter has to end with."""
+        self.client_is_gone = False
+        """Whether the client reads nothing any more."""
         self._asked = 0
         self.memory: dict[str, Any] = {}
         """What a phase keeps between its steps."""
@@ -200,7 +207,8 @@ def running(plan: Plan, *, options: tuple[str, ...] = (), env: Mapping[str, str]
             each.mkdir()
         muse = tampering_host.place(folder, plan)
         seen: list[Seen] = []
-        words = ("--msp-frame-cap", str(MSP_CAP), "--startup-timeout", str(START_SECONDS), *options)
+        caps = ("--msp-frame-cap", str(MSP_CAP), "--acp-frame-cap", str(ACP_CAP))
+        words = (*caps, "--startup-timeout", str(START_SECONDS), *options)
         environ = {"TMPDIR": str(temporary), **(env or {})}
         with running_adapter(home, *words, muse=muse, env=environ, command=HURRY) as adapter:
             adapter.watch = lambda from_adapter, frame: seen.append(_seen_by_client(from_adapter, frame))
@@ -217,17 +225,19 @@ def _seen_by_client(from_adapter: bool, frame: Json) -> Seen:
 def _end(cell: Cell) -> None:
     """The client goes, and everything ends in order."""
     pid = cell.adapter.process.pid
-    code = cell.adapter.finish()
-    if code != 0:
-        raise Wrong(f"the adapter ended with {code}")
+    code = cell.adapter.wait_exit() if cell.client_is_gone else cell.adapter.finish()
+    if code != cell.exit_code:
+        raise Wrong(f"the adapter ended with {code} and not with {cell.exit_code}")
+    if not tampering_host.has_struck(cell.folder):
+        raise Wrong("the fault did not strike")
     wait_until(lambda: not marked(pid), 5.0, lambda: f"processes of the adapter are left: {marked(pid)}")
 
 
 def _look_back(cell: Cell, seen: list[Seen], temporary: Path) -> None:
     """What the frames, the log and the disk show."""
     frames = [*seen, *read_seen(*(cell.folder / tampering_host.SEEN).glob("*.ndjson"))]
-    hosts = {each.connection for each in frames if each.side == "host"}
-    problems = [*wrong_answers(frames, ended=hosts), *wrong_consents(frames)]
+    ended = {each.connection for each in frames if each.side == "host" or cell.client_is_gone}
+    problems = [*wrong_answers(frames, ended=ended), *wrong_consents(frames)]
     if problems:
         raise Wrong("; ".join(problems))
     if b"Traceback" in cell.adapter.stderr:

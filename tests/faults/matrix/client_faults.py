@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from tests.adapter_process import Json, permission
-from tests.faults.matrix.cell import OK, Cell
+from tests.faults.matrix.cell import ACP_CAP, OK, Cell
 from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.phases import PHASES, Phase, ends_turn, is_cancelled
 
@@ -25,8 +25,7 @@ FLOOD: Final = 2000
 CLOSES: Final = 1100
 """More requests than may be open at once."""
 
-LONG_LINE: Final = 33 * 1024 * 1024
-"""More than a line may have."""
+LONG_LINE: Final = 2 * ACP_CAP
 
 STALL_SECONDS: Final = 0.5
 
@@ -170,10 +169,6 @@ def _stalls(cell: Cell) -> None:
 # -- where they make sense, and what comes of them
 
 
-def _is_prompt(phase: Phase) -> bool:
-    return phase.right in (ends_turn, is_cancelled)
-
-
 def _where(holds: Callable[[Phase], bool], otherwise: str) -> Callable[[Phase], str | None]:
     return lambda phase: None if holds(phase) else otherwise
 
@@ -191,9 +186,9 @@ IN_A_PROMPT: Final = _where(lambda phase: phase.right is ends_turn, "no prompt i
 
 
 def _of_prompts(outcome: str, others: str = OK, **named: str) -> Mapping[str, str]:
-    """What has to come where a prompt is open, and elsewhere."""
-    came: dict[str, Any] = {phase.name: outcome if phase.right is ends_turn else others for phase in PHASES}
-    return {**came, **{name.replace("_", "-"): each for name, each in named.items()}}
+    """What has to come where a prompt is open, and elsewhere. A prompt that was stopped before is that anyway."""
+    came = {phase.name: outcome if phase.right is ends_turn else others for phase in PHASES}
+    return {**came, **{phase.name: OK for phase in PHASES if phase.right is is_cancelled}, **named}
 
 
 def _harmless(name: str, told: str, strike: Callable[[Cell], None], **more: Any) -> Fault:
@@ -221,7 +216,8 @@ CLIENT_FAULTS: Final = (
         "client-takes-back",
         "it takes its request back, twice",
         _takes_it_back,
-        expects=_of_prompts(STOPPED, TAKEN_BACK),
+        # The turn of an edit is over when its patch is read.
+        expects=_of_prompts(STOPPED, TAKEN_BACK, patch=OK),
     ),
     _harmless("client-stops", "it stops it, three times", _stops, expects=_of_prompts(STOPPED), sense=IN_A_PROMPT),
     _harmless("client-closes", "it closes the session", _closes_it, expects=_of_prompts(STOPPED), sense=IN_A_SESSION),

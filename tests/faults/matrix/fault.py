@@ -25,6 +25,11 @@ def to_answers(phase: Phase) -> str | None:
     return None if phase.at == "answer" else "there is no answer"
 
 
+def of_hosts(phase: Phase) -> str | None:
+    """It does something with the host's own output, whatever is at hand."""
+    return "the host is told something" if phase.at == "note" else None
+
+
 def to_lines(phase: Phase) -> str | None:
     """It does something to a line of the host's."""
     return None if phase.at in ("answer", "event") else "the host says nothing"
@@ -49,6 +54,8 @@ class Fault(NamedTuple):
     """What has to come of it where the client's answer waits for the host's, if the group does not say."""
     expects: Mapping[str, str] = {}
     """What has to come of it, by phase."""
+    then: str = ""
+    """What has to come of the next prompt, if what is left of the host does not say."""
     sense: Callable[[Phase], str | None] = anywhere
     """Why it makes no sense in a phase; None if it does."""
 
@@ -75,6 +82,9 @@ def _plan(phase: Phase, fault: Fault, at: Literal["spawn", "request", "answer", 
 TIMEOUT: Final = "-32603 hostTimeout"
 DIED: Final = "-32603 hostDied"
 ODD: Final = "-32603 hostError"
+OR: Final = " or "
+"""Between outcomes that are both right, where it cannot be told which of two things comes first."""
+
 STOPPED: Final = "cancelled"
 """The turn goes on as far as anybody can know, until the client stops it."""
 
@@ -88,6 +98,9 @@ def expected(phase: Phase, fault: Fault) -> str:
         return OK
     if fault.group == "gone":
         return OK if phase.retried or not (phase.needed or phase.turn) else DIED
+    if fault.group == "deaf" and fault.leaves == "none" and phase.more:
+        # The next thing that is said to it shows that it is of no use.
+        return OK if phase.retried else DIED
     if fault.group == "deaf":
         return (STOPPED if phase.turn else TIMEOUT) if phase.more else OK
     if fault.group == "mute" and phase.turn and not phase.needed:

@@ -52,8 +52,28 @@ def is_cancelled(result: Json) -> bool:
     return bool(result["stopReason"] == "cancelled")
 
 
+STARTED: Final = "ok or -32603 hostStartFailed"
+"""A host that fails before anybody has asked for one is replaced by the next one."""
+
+
 def _start(name: str, told: str, at: Literal["spawn", "answer"], method: str = "", *, needed: bool = True) -> Phase:
-    return Phase(name, told, steps.new, at, method, steps.nothing, early=True, retried=True, needed=needed)
+    late = "-32603 hostStartTimeout"
+    begins = {"lost": late, "mute": late, "deaf": late, "too-late": "ok", "closes-stdin": late}
+    early = {"gone": STARTED, "malformed": STARTED, "refused": STARTED, **begins}
+    asked = {"mute": "-32603 hostTimeout"}
+    return Phase(
+        name,
+        told,
+        steps.new,
+        at,
+        method,
+        steps.nothing,
+        early=True,
+        retried=True,
+        needed=needed,
+        more=True,
+        expects=early if needed else asked,
+    )
 
 
 def _opens(name: str, told: str, act: Callable[[Cell], Json], method: str, *, needed: bool = True) -> Phase:

@@ -153,8 +153,11 @@ def answers_oddly(wire: Wire, line: bytes) -> bytes:
 
 def mistypes(wire: Wire, line: bytes) -> bytes:
     """The members of the result, and those of its objects, are of other types than they should be."""
-    frame = _frame(line)
-    return _line({**frame, "result": {name: _other(member) for name, member in frame["result"].items()}})
+    return _line({name: member if name == "id" else _mistyped(member) for name, member in _frame(line).items()})
+
+
+def _mistyped(value: Any) -> Any:
+    return {name: _other(member) for name, member in value.items()} if isinstance(value, dict) else value
 
 
 def _other(value: Any) -> Any:
