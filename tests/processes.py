@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -57,6 +58,12 @@ def is_guardian(pid: int) -> bool:
         return b"guardian" in (proc() / str(pid) / "cmdline").read_bytes()
     except OSError:
         return False
+
+
+def end_guardian(pid: int) -> None:
+    """Kill the guardian of a process, so that what that starts is left behind if it is killed."""
+    [guardian] = [row.pid for row in table() if row.parent == pid and row.runs and is_guardian(row.pid)]
+    os.kill(guardian, signal.SIGKILL)
 
 
 def descendants(pid: int) -> list[Entry]:

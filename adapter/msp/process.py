@@ -190,7 +190,9 @@ class HostProcess:
     async def _end_strays(self) -> None:
         """End what it has started in other sessions than its own. Not on the loop: there may be many processes."""
         if self._mark is not None:
-            await anyio.to_thread.run_sync(_end_family, str(self._mark))
+            # Where there is no thread to be had, what is left is the guardian's.
+            with contextlib.suppress(RuntimeError):
+                await anyio.to_thread.run_sync(_end_family, str(self._mark))
 
     def _reap_group(self) -> bool:
         """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose

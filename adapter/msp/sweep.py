@@ -20,11 +20,11 @@ VARIABLE: Final = "MUSE_ADAPTER_PROCESS"
 
 PROC: Final = Path("/proc")
 
-ORPHAN_GRACE: Final = 2.0
+ORPHAN_GRACE: Final = 1.5
 """Seconds the hosts of a killed adapter have, from the end of their input on, to record what they did and end by
 themselves; less than those of one that stops, because all of it must be over within 5 s."""
 
-ORPHAN_TERM_GRACE: Final = 0.8
+ORPHAN_TERM_GRACE: Final = 0.7
 """Seconds between SIGTERM and SIGKILL to what is left of a killed adapter."""
 
 STUCK_SECONDS: Final = 30.0

@@ -23,7 +23,7 @@ from tests.doctor_hosts import (
 )
 from tests.faults.hosts_odd_to_launch import OddVersion
 from tests.output_command import ended
-from tests.processes import assert_gone, wait_until
+from tests.processes import assert_gone, end_guardian, running, wait_until
 from tests.scripted_hosts import Placed, place
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are told by /proc")
@@ -231,6 +231,7 @@ def test_a_host_whose_adapter_was_killed_is_left_over_and_one_that_is_served_is_
         (host,) = placed.pids("serve.pids")
         try:
             assert host not in leftovers(tmp_path), "its adapter lives"
+            end_guardian(adapter.process.pid)
             os.kill(adapter.process.pid, signal.SIGKILL)
             adapter.process.wait(20)
 
@@ -248,6 +249,7 @@ def test_what_a_killed_doctor_left_hanging_is_found(tmp_path: Path) -> None:
     placed = place(tmp_path / "host", Patient, hangs_on_version=True)
     process = begin(tmp_path, muse=placed.muse)
     wait_until(lambda: bool(placed.pids("version.pids")))
+    end_guardian(process.pid)
     process.kill()
     ended(process)
     (asked,) = placed.pids("version.pids")
@@ -257,10 +259,18 @@ def test_what_a_killed_doctor_left_hanging_is_found(tmp_path: Path) -> None:
         os.kill(asked, signal.SIGKILL)
 
 
-def test_what_a_host_put_into_the_background_is_no_host(tmp_path: Path) -> None:
+def test_what_a_host_put_into_the_background_is_ended_with_it_or_told_and_is_no_host(tmp_path: Path) -> None:
     placed = place(tmp_path / "host", LeavesADaemon)
     document(tmp_path, muse=placed.muse)
-    (daemon,) = placed.pids("daemon.pids")
+    assert not running(placed.pids("daemon.pids"))
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize()
+        adapter.new_session(tmp_path)
+        (daemon,) = placed.pids("daemon.pids")
+        end_guardian(adapter.process.pid)
+        adapter.process.kill()
+        adapter.process.wait(20)
+    assert_gone(placed.pids("serve.pids"))
     try:
         check = checks(document(tmp_path))["leftovers"]
         assert daemon in check["details"]["strays"]

@@ -1,0 +1,252 @@
+"""One adapter that is killed, or asked to end, at some moment of its life, and what is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tests.adapter_process import COMMAND, AdapterProcess
+from tests.hurried import hurried
+from tests.orphans.household import Household
+from tests.output_clients import OPT_IN, READ
+from tests.output_hosts import ITEM, REF, SESSION
+from tests.processes import table
+from tests.scripted_hosts import place
+
+SURVIVAL_SECONDS: Final = 5.0
+"""Nothing may live longer after its adapter was killed."""
+
+LOOK_SECONDS: Final = 30.0
+"""How long it is watched to the end, so that what takes too long can be told from what never ends."""
+
+EXIT_SECONDS: Final = 15.0
+"""What an orderly end may take: `DRAIN_SECONDS`, and each step of the ladder, which is shortened here."""
+
+LEFT_SECONDS: Final = 1.0
+"""How long the kernel may take to be done with what was killed in order."""
+
+PHASES: Final = ("start", "handshake", "opening", "session", "prompt", "tools", "read", "close")
+"""What the client has just done: started the adapter, seen its `initialize` answered, asked for a session, got it, sent
+a prompt, seen its tools run, asked for stored output, and closed its end."""
+
+MOST_JITTER: Final = 0.25
+"""Seconds after that at most."""
+
+VARIABLE: Final = "ORPHANS_TRIAL"
+"""By this, and not by the mark of the adapter, what belongs to a trial is found."""
+
+ENDS: Final[dict[str, int | str]] = {
+    "SIGTERM": signal.SIGTERM,
+    "SIGINT": signal.SIGINT,
+    "SIGHUP": signal.SIGHUP,
+    "end of input": "eof",
+    "closed output": "output",
+}
+
+SHORT_LADDER: Final = hurried(msp__process__CLOSE_GRACE=0.5, msp__process__TERM_GRACE=0.5)
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """What was chosen. `how` is `kill` or one of `ENDS`."""
+
+    number: int
+    how: str
+    phase: str
+    jitter: float
+    deaf: bool
+    stubborn: bool
+
+
+class Outcome(msgspec.Struct):
+    trial: Trial
+    alive: int = 0
+    """Processes of it at that moment."""
+    seconds: float = 0.0
+    """How long the last of them lived on; at an orderly end, until the adapter was gone."""
+    code: int | None = None
+    problems: list[str] = []
+
+
+def trials(seed: int, kills: int, ends: int) -> list[Trial]:
+    """So many kills, and so many ends of each kind, at moments of all phases."""
+    chance = random.Random(seed)
+    hows = ["kill"] * kills + [how for how in ENDS for _ in range(ends)]
+    chosen = [
+        Trial(number, how, PHASES[number % len(PHASES)], chance.uniform(0, MOST_JITTER), deaf=deaf, stubborn=stubborn)
+        for number, how in enumerate(hows)
+        for deaf, stubborn in [chance.choice([(False, False), (True, False), (True, True)])]
+    ]
+    chance.shuffle(chosen)
+    return chosen
+
+
+def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list) -> Outcome:
+    """One trial; whatever it leaves is ended in the end."""
+    home = Path(tempfile.mkdtemp(prefix="muse-adapter-orphans-"))
+    tag = f"{os.getpid()}-{trial.number}-{time.monotonic_ns()}"
+    outcome = Outcome(trial)
+    try:
+        host = place(home / "host", Household, deaf=trial.deaf, stubborn=trial.stubborn, workspace=str(home))
+        environ = {"PATH": os.environ["PATH"], "HOME": str(home), VARIABLE: tag}
+        command = COMMAND if trial.how == "kill" else SHORT_LADDER
+        adapter = AdapterProcess(["--muse", host.muse], environ, home, wrap([*command]))
+        try:
+            with contextlib.suppress(AssertionError, OSError):
+                _reach(adapter, trial.phase, home)
+                time.sleep(trial.jitter)
+            family = Family(tag, adapter.process.pid)
+            if trial.how == "kill":
+                _kill(adapter, family, outcome)
+            else:
+                _end(adapter, family, outcome)
+        finally:
+            adapter.kill()
+            family.end()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    return outcome
+
+
+def _reach(adapter: AdapterProcess, phase: str, home: Path) -> None:
+    at = PHASES.index(phase)
+    if at >= 1:
+        adapter.initialize(**OPT_IN)
+    if at >= 2:
+        opening = adapter.begin("session/new", {"cwd": str(home), "mcpServers": []})
+    if at >= 3:
+        session_id = adapter.response(opening)["result"]["sessionId"]
+    if at >= 4:
+        adapter.begin_prompt(session_id, "go")
+    if at >= 5:
+        adapter.wait_for_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
+    if at >= 6:
+        adapter.begin(READ, {"sessionId": SESSION, "itemId": ITEM, "outputRef": REF, "lengthBytes": 10})
+    if at >= 7:
+        adapter.close_input()
+
+
+class Family:
+    """What a trial has started, found by the environment that all of it inherits, and below what is found."""
+
+    def __init__(self, tag: str, adapter: int) -> None:
+        self._tag = f"{VARIABLE}={tag}".encode()
+        self._adapter = adapter
+        self._known: set[int] = set()
+
+    def look(self) -> set[int]:
+        """Those that run, without the adapter."""
+        rows = {row.pid: row for row in table() if row.runs}
+        found = {pid for pid in rows if pid in self._known or self._has_tag(pid)}
+        more = found | {self._adapter}
+        while more:
+            more = {pid for pid, row in rows.items() if row.parent in found | {self._adapter} and pid not in found}
+            found |= more
+        found.discard(self._adapter)
+        self._known = set(found)
+        return found
+
+    def end(self) -> None:
+        """Leave nothing of it to other trials."""
+        for _ in range(100):
+            left = self.look()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if not left:
+                break
+            time.sleep(0.05)
+
+    def _has_tag(self, pid: int) -> bool:
+        try:
+            return self._tag in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+
+def _kill(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
+    # Stopped first, so that what is counted is what there was.
+    adapter.process.send_signal(signal.SIGSTOP)
+    outcome.alive = len(family.look())
+    adapter.process.kill()
+    killed = time.monotonic()
+    adapter.process.wait()
+    while (left := family.look()) and time.monotonic() - killed < LOOK_SECONDS:
+        time.sleep(0.05)
+    outcome.seconds = time.monotonic() - killed
+    outcome.code = adapter.process.returncode
+    if left:
+        outcome.problems.append(f"{len(left)} never ended: {_shown(left)}")
+    elif outcome.seconds > SURVIVAL_SECONDS:
+        outcome.problems.append(f"something lived on for {outcome.seconds:.1f} s")
+
+
+def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
+    process, how = adapter.process, ENDS[outcome.trial.how]
+    outcome.alive = len(family.look())
+    asked = time.monotonic()
+    if isinstance(how, signal.Signals):
+        process.send_signal(how)
+    elif how == "eof":
+        with contextlib.suppress(OSError):
+            adapter.close_input()
+    else:
+        _stop_reading(adapter)
+    try:
+        outcome.code = process.wait(EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        outcome.problems.append(f"it did not end within {EXIT_SECONDS:g} s")
+        return
+    outcome.seconds = time.monotonic() - asked
+    gone = time.monotonic()
+    while (left := family.look()) and time.monotonic() - gone < LEFT_SECONDS:
+        time.sleep(0.02)
+    if left:
+        outcome.problems.append(f"{len(left)} were left: {_shown(left)}")
+    if outcome.code not in expected_codes(outcome.trial):
+        outcome.problems.append(f"exit code {outcome.code}; stderr: {adapter.stderr[-500:]!r}")
+    if b"Traceback" in adapter.stderr:
+        outcome.problems.append(f"a traceback: {adapter.stderr[-2000:]!r}")
+
+
+def expected_codes(trial: Trial) -> Sequence[int]:
+    """`docs/configuration.md`. Before Python has read the first line of the adapter, a signal does what it does to
+    everybody. Who has said all there was to say has not been cut off."""
+    how = ENDS[trial.how]
+    if how == "output":
+        return (0, 1)
+    return (0, -how) if isinstance(how, signal.Signals) and trial.phase == "start" else (0,)
+
+
+def _stop_reading(adapter: AdapterProcess) -> None:
+    """The client closes the end from which it reads, and asks more meanwhile: a pipe to which nothing is written tells
+    nothing."""
+    assert adapter.process.stdout is not None
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    # Not closed, since a thread reads from it: that has what is written next, and then the end.
+    os.dup2(nothing, adapter.process.stdout.fileno())
+    os.close(nothing)
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            adapter.begin("session/list", {})
+        if adapter.process.poll() is not None:
+            break
+        time.sleep(0.05)
+
+
+def _shown(pids: set[int]) -> list[str]:
+    shown = []
+    for pid in sorted(pids):
+        with contextlib.suppress(OSError):
+            shown.append(f"{pid} " + Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")[:120])
+    return shown
