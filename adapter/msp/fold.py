@@ -361,6 +361,7 @@ class SessionFold:
         return _notice(NOTICES["turn/retracted"], params)
 
     def _approval_requested(self, params: Params) -> Changes:
+        params = _with_turn(params)
         place = f"approval:{params.get('approvalId')}"
         if not self._is_newest(place) or not self._approvals.ask(params, asked=self._asking):
             return ()
@@ -380,6 +381,7 @@ class SessionFold:
         return (ApprovalResolved(params),) if self._approvals.settle(params) else ()
 
     def _input_requested(self, params: Params) -> Changes:
+        params = _with_turn(params)
         return (InputOpened(params),) if self._inputs.ask(params, asked=self._asking) else ()
 
     def _input_settled(self, params: Params) -> Changes:
@@ -412,6 +414,14 @@ class SessionFold:
     def _is_newest(self, name: str) -> bool:
         """Whether the event being applied stands no earlier than the one that last decided `name`."""
         return self._places.get(name, START) <= self._order.position
+
+
+def _with_turn(params: Params) -> Params:
+    """A question whose turn is named by an id or not at all: those are looked up in sets of turns."""
+    turn_id = params.get("turnId")
+    if turn_id is None or isinstance(turn_id, str):
+        return params
+    return {name: value for name, value in params.items() if name != "turnId"}
 
 
 def _retry_scheduled(params: Params) -> Changes:

@@ -154,6 +154,15 @@ def test_facts_are_replaced_and_told_when_they_change(fold: SessionFold) -> None
     assert fold.todo == [{"text": "a", "status": "pending"}]
 
 
+@pytest.mark.parametrize("odd", [7, ["t"], {"id": "t"}])
+def test_a_question_names_its_turn_by_an_id_or_not_at_all(fold: SessionFold, odd: Any) -> None:
+    asked = approval() | {"turnId": odd}
+    changes = run(fold, ("approval/requested", asked), ("userInput/requested", {"userInputId": "u", "turnId": odd}))
+    changes += fold.reconcile({"approvals": [asked | {"approvalId": "b"}]}, ())
+    assert len(changes) == 3
+    assert all("turnId" not in change.params for change in changes)  # type: ignore[union-attr]
+
+
 def test_session_closed(fold: SessionFold) -> None:
     assert run(fold, ("session/closed", {"reason": "idle", "viewCursor": None})) == [SessionClosed("idle")]
 
