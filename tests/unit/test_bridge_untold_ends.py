@@ -101,6 +101,8 @@ async def test_h6_a_host_that_says_it_is_idle_is_believed_when_nothing_more_come
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with watched(monkeypatch) as it:
+        for odd in (["idle"], {"idle": True}, 7, None):
+            it.ends.status_changed({"status": odd})
         it.event("session/statusChanged", status="idle")
         it.ends.status_changed({"status": "idle"})
         it.event("item/delta", itemId="i", delta="still here")

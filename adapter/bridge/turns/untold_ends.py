@@ -58,7 +58,7 @@ class UntoldEnds:
 
     def status_changed(self, params: Params) -> None:
         """The host says what it does."""
-        if params.get("status") in _OVER:
+        if _is_over(params.get("status")):
             self._idle_at = self._session.received
             self._doubt()
         else:
@@ -129,7 +129,7 @@ class UntoldEnds:
         if self._session.is_filling or self._session.fold.open_questions:
             # The end may be told yet, or waits for the user.
             return ()
-        if status in _OVER or (status is None and self._idle_at == self._session.received):
+        if _is_over(status) or (status is None and self._idle_at == self._session.received):
             return left
         if status == _RUNS:
             now = active if isinstance(active, str) else (running[-1] if running else None)
@@ -158,3 +158,8 @@ class UntoldEnds:
         with suppress(MspError, HostGone), anyio.move_on_after(ANSWER_SECONDS):
             return await self._session.host.query(method, params)
         return {}
+
+
+def _is_over(status: Any) -> bool:
+    """Whether a session of this status runs nothing; a host may say anything."""
+    return isinstance(status, str) and status in _OVER
