@@ -121,7 +121,7 @@ class Peer:
         """Why the connection is over: `eof`, `broken` (nobody reads what we write), `failed` (reading went wrong) or
         `closed` (we ended it); None while it lives."""
         self.unfinished = False
-        """Whether the drain ended before everything was answered and written: the peer did not read in time."""
+        """Whether the drain ended before everything was answered and written: the peer did not read, or not in time."""
         self.throttle: Callable[[], Awaitable[None]] = self._answers_taken
         """Awaited between reads; the host side waits here for the client's outbox."""
 
@@ -208,8 +208,9 @@ class Peer:
         with anyio.CancelScope(deadline=end) as rest:
             await self._calls.finished()
             await self.flushed()
-        self.unfinished = rest.cancelled_caught
-        if self.unfinished:
+        # A writer that has ended by itself has lost what it had in hand.
+        self.unfinished = rest.cancelled_caught or self._writer.over
+        if rest.cancelled_caught:
             self._options.logger.warning("%s: did not read everything before the end", self._options.name)
 
     # -- reading

@@ -214,6 +214,7 @@ async def test_nobody_reads_while_it_drains() -> None:
         # Not the drain's bound: who is gone need not be waited for.
         await other.over()
         assert gate.cancelled == 1
+        assert (other.peer.ended, other.peer.unfinished) == ("eof", True)
 
 
 async def test_who_waits_for_the_outbox_is_let_go_when_it_breaks() -> None:
