@@ -200,7 +200,7 @@ FDS_A_HOST: Final = 3
 @contextmanager
 def running(plan: Plan, *, options: tuple[str, ...] = (), env: Mapping[str, str] | None = None) -> Iterator[Cell]:
     """An adapter, initialized, with a tampering host; in the end everything of it is gone and has been looked at."""
-    with tempfile.TemporaryDirectory(prefix="matrix-") as name:
+    with tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as name:
         home = Path(name)
         folder, workspace, temporary = home / "run", home / "work", home / "tmp"
         for each in (folder, workspace, temporary):

@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.adapter_process import Json
@@ -21,6 +22,10 @@ from tests.faults.matrix.phases import Phase
 from tests.faults.matrix.run import CLIENT
 
 READ_SECONDS: Final = 10.0
+
+END_SECONDS: Final = 30.0
+"""How long the adapter may take to end when its host stands still: more than all steps of the end of a host."""
+
 LAST: Final[Json] = {"jsonrpc": "2.0", "id": "last", "method": "session/sparkle", "params": {}}
 
 
@@ -55,7 +60,7 @@ def run_end(phase: Phase, end: End) -> None:
                 end.go(cell)
                 if not end.waits:
                     cell.release()
-                cell.adapter.process.wait(READ_SECONDS)
+                cell.adapter.process.wait(END_SECONDS)
             finally:
                 cell.release()
             # Whether it was answered, the frames show.
@@ -72,7 +77,7 @@ def _reads_no_more(cell: Cell) -> None:
     def watch(from_adapter: bool, frame: Json) -> None:
         before(from_adapter, frame)
         if from_adapter and frame.get("id") == "last":
-            with open(os.devnull, "rb") as nowhere:
+            with Path(os.devnull).open("rb") as nowhere:
                 os.dup2(nowhere.fileno(), stdout.fileno())
             closed.set()
 
