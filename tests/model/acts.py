@@ -45,8 +45,6 @@ REFUSALS: Final = (
 )
 
 SETTINGS: Final = (("approval_mode", "onRequest"), ("reasoning_effort", "high"), ("approval_mode", "promptUnmatched"))
-
-SETTINGS: Final = (("approval_mode", "onRequest"), ("reasoning_effort", "high"), ("approval_mode", "promptUnmatched"))
 TERMINALS: Final = ("completed", "completed", "failed", "cancelled")
 WAITS: Final = (0.06, 0.3, 2.5, 6.0, 30.0)
 

@@ -290,7 +290,7 @@ class PlayedHost:
         if params.get("direction", "forward") == "backward":
             events = stored.events[::-1]
         shown = [{"method": method, "params": event} for _, method, event in events[:limit]]
-        following = shown[-1]["params"]["viewCursor"] if len(events) > limit else None
+        following = events[limit - 1][2]["viewCursor"] if len(events) > limit else None
         return {"events": shown, "nextCursor": following}
 
     # -- turns

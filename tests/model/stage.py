@@ -59,7 +59,7 @@ class Stage:
         self.failures: list[str] = []
         self._clock = itertools.count()
         self._client = Wire("client", "client", self._note, self._from_adapter)
-        self._patches = [
+        self._patches: list[Any] = [
             patch.object(HostProcess, "spawn", self._spawn),
             patch("adapter.bridge.hosts.execution_hosts.probe_version", _no_probe),
             patch.object(anyio.to_thread, "run_sync", _at_once),
@@ -164,7 +164,7 @@ class Stage:
     def begin(self, *, forms: bool) -> None:
         """The client is there; `forms`: it can show forms."""
         self.checks.forms = forms
-        capabilities = {"elicitation": {"form": {}}} if forms else {}
+        capabilities: Json = {"elicitation": {"form": {}}} if forms else {}
         self.ask(0, "initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
         self.go()
 

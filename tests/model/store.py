@@ -77,7 +77,7 @@ class Stored:
             self.losing -= 1
             if self._gap_after is None:
                 self._gap_after = self._delivered
-            self.soil()
+            self.soil(params.get("turnId") or params.get("item", {}).get("turnId"))
             return
         self.deliver(method, params)
         self.tell_gap()
@@ -95,10 +95,10 @@ class Stored:
         self.deliver = deliver
         self.losing, self._gap_after, self._delivered = 0, None, self.head
 
-    def soil(self) -> None:
-        """Something of the turns that run was not delivered as it should be."""
+    def soil(self, turn_id: str | None = None) -> None:
+        """Something of the turns that run, or of this one, was not delivered as it should be."""
         for turn in self.turns.values():
-            if turn.state != "ended":
+            if turn.state != "ended" or turn.id == turn_id:
                 turn.clean = False
 
     # -- turns

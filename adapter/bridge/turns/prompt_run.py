@@ -43,6 +43,9 @@ class PromptRun:
         """Its turn runs, or has run."""
         self.reclaimed = anyio.Event()
         """After a cancel: the host has been told, and has answered, that it must not begin if it has not."""
+        self.handed_over = anyio.Event()
+        """It is known whether a turn that waited for it has taken it in; set as long as it goes to none."""
+        self.handed_over.set()
         self.settled = anyio.Event()
         self.answered = anyio.Event()
         """The work of the prompt is over; its answer is on its way."""
@@ -90,6 +93,7 @@ class PromptRun:
             self.admitted.set()
             self.named.set()
             self.began.set()
+            self.handed_over.set()
 
     def answer(self) -> Params:
         """The result of the prompt.

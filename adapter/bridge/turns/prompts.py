@@ -197,15 +197,26 @@ class Prompts:
         run.name(taken.turn_id)
         run.submitted = True
         self._show_text()
-        if not await taken.deliver() and not run.cancelled:
-            run.turn_ids.clear()
-            run.named = anyio.Event()
-            run.submitted = False
+        run.handed_over = anyio.Event()
+        self._background.start(self._hand_over, run, taken)
+        await run.handed_over.wait()
+        if not run.turn_ids:
             return False
-        run.adopt(taken.turn_id)
-        self._paused.discard(taken.turn_id)
-        self._settle_if_over(run, taken.turn_id)
+        if not run.settled.is_set():
+            run.adopt(taken.turn_id)
+            self._paused.discard(taken.turn_id)
+            self._settle_if_over(run, taken.turn_id)
         return True
+
+    async def _hand_over(self, run: PromptRun, taken: Taken) -> None:
+        """Runs beside the wait for it: a prompt that is stopped, or whose host is gone, need not wait."""
+        try:
+            if not await taken.deliver() and run.is_wanted:
+                run.turn_ids.clear()
+                run.named = anyio.Event()
+                run.submitted = False
+        finally:
+            run.handed_over.set()
 
     async def _begin(self, run: PromptRun, blocks: tuple[Block, ...]) -> None:
         """What a prompt does when the ones before it have been taken in; returns when it has been, too."""
@@ -300,6 +311,9 @@ class Prompts:
         if run.cancelled or run.settled.is_set():
             return False
         run.cancelled = True
+        if not run.handed_over.is_set():
+            for turn_id in tuple(run.turn_ids):
+                self._settle_if_over(run, turn_id)
         if run.submitted:
             self._background.start(self._stops.stop_run, run, grace, behind)
         else:
@@ -386,6 +400,10 @@ class Prompts:
         finally:
             # Whatever cannot be shown: the prompt is answered.
             for run in [run for run in owners if not run.settled.is_set()]:
+                if run.is_wanted and not run.handed_over.is_set():
+                    # Whether it ends with this turn is not known yet.
+                    self._hold_events(run.handed_over)
+                    continue
                 self._hold_events(run.answered)
                 run.settle(without_secrets(outcome, self._session.host.scrub))
             if not owners:
