@@ -7,10 +7,8 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.phases import Phase
-from tests.faults.matrix.registry import cells
-from tests.faults.matrix.run import run_cell
+from tests.faults.matrix.registry import Column, cells, run
 
 
 def main() -> int:
@@ -27,12 +25,12 @@ def main() -> int:
     return 1 if any(results) else 0
 
 
-def _means(word: str, phase: Phase, fault: Fault) -> bool:
+def _means(word: str, phase: Phase, fault: Column) -> bool:
     wanted_phase, _, wanted_fault = word.partition(":")
     return wanted_phase in ("*", phase.name) and wanted_fault in ("*", "", fault.name)
 
 
-def _told(phase: Phase, fault: Fault) -> str | None:
+def _told(phase: Phase, fault: Column) -> str | None:
     problem = _result(phase, fault)
     print(
         f"{'ok' if problem is None else 'WRONG':6} {phase.name}:{fault.name}" + (f"  {problem}" if problem else ""),
@@ -41,10 +39,10 @@ def _told(phase: Phase, fault: Fault) -> str | None:
     return problem
 
 
-def _result(phase: Phase, fault: Fault) -> str | None:
+def _result(phase: Phase, fault: Column) -> str | None:
     """What is wrong; None if nothing is."""
     try:
-        run_cell(phase, fault)
+        run(phase, fault)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

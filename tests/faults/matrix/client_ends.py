@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from tests.adapter_process import Json
 from tests.faults.matrix.cell import Cell, running
-from tests.faults.matrix.fault import Fault, plan_of
+from tests.faults.matrix.fault import Fault, anywhere, plan_of
 from tests.faults.matrix.phases import Phase
 from tests.faults.matrix.run import CLIENT
 
@@ -37,6 +37,7 @@ class End(NamedTuple):
     go: Callable[[Cell], None]
     exit_code: int
     waits: bool = True
+    sense: Callable[[Phase], str | None] = anywhere
 
     @property
     def fault(self) -> Fault:

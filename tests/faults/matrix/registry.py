@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faults.matrix.client_ends import CLIENT_ENDS, End, run_end
 from tests.faults.matrix.client_faults import CLIENT_FAULTS
 from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.host_faults import HOST_FAULTS
 from tests.faults.matrix.phases import PHASES, Phase
+from tests.faults.matrix.run import run_cell
 
-FAULTS: Final[tuple[Fault, ...]] = (*HOST_FAULTS, *CLIENT_FAULTS)
+Column = Fault | End
+
+FAULTS: Final[tuple[Column, ...]] = (*HOST_FAULTS, *CLIENT_FAULTS, *CLIENT_ENDS)
 
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 
 
-def cells() -> list[tuple[Phase, Fault]]:
+def cells() -> list[tuple[Phase, Column]]:
     """Those that make sense, row by row."""
     return [(phase, fault) for phase in PHASES for fault in FAULTS if fault.sense(phase) is None]
+
+
+def run(phase: Phase, fault: Column) -> None:
+    """Run a cell; raises if anything is not as it should be."""
+    if isinstance(fault, End):
+        run_end(phase, fault)
+    else:
+        run_cell(phase, fault)
