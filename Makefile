@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: cases versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -47,9 +47,21 @@ format: $(READY)
 bench: compiled
 	$(BIN)/python -m tests.bench
 
+# What outlives adapters that are killed or end, 400 of them.
+orphans: compiled
+	$(BIN)/python -m tests.orphans --write
+
 # The tests of every fault case, and how many there are of each kind; the page of figures has it.
 cases: compiled
 	$(BIN)/python -m tests.fault_cases --write
+
+# Ten minutes a target, two at a time; `FUZZ_TARGETS="framing frames" FUZZ_SECONDS=60 make fuzz` for less.
+fuzz: compiled
+	$(BIN)/python -m tests.fuzz
+
+# Each rule of the design, broken in a copy to see that a test notices; the page of figures has it.
+rules: compiled
+	$(BIN)/python -m tests.rules_broken --write
 
 interop: compiled
 	$(BIN)/python -m tests.interop
@@ -99,7 +111,8 @@ lock:
 	.venv-lock/bin/python -m pip freeze --exclude-editable > requirements-dev.lock
 	$(call tools_lock,docs)
 	$(call tools_lock,dist)
+	$(call tools_lock,fuzz)
 	rm -rf .venv-lock
 
 clean:
-	rm -rf $(VENV) $(SITE) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop .dist .versions dist
+	rm -rf $(VENV) $(SITE) .venv-fuzz .fuzz site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .interop .dist .versions dist

@@ -168,3 +168,10 @@ def test_there_are_not_endless_roots() -> None:
     directories = [f"/srv/{number}" for number in range(64)]
     assert len(read(additionalDirectories=directories).additional_directories) == 64
     assert refused(additionalDirectories=[*directories, "/srv/more"])["field"] == "additionalDirectories"
+
+
+def test_a_setting_does_not_show_its_value() -> None:
+    server = STDIO | {"args": [], "env": pairs(("API_KEY", "s3cret"))}
+    web = HTTP | {"name": "y", "headers": pairs(("Authorization", "s3cret"))}
+    shown = repr(read(server, web))
+    assert "API_KEY" in shown and "Authorization" in shown and "s3cret" not in shown

@@ -1,0 +1,125 @@
+"""Break each rule of the design on purpose, and see that a test notices: `python -m tests.rules_broken [RULE …]`.
+
+Everything is done in a copy. The named tests must pass there first; then each row of the table is put in place, its
+test must fail, and the code is put back. With `--write`, and without rules, `docs/reliability.md` gets what came of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+from tests.reliability import Figures
+from tests.rules_broken.row import RULES, Broken
+from tests.rules_broken.table import BROKEN
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SECONDS: Final = 300
+"""For the tests of one row; far more than they take, and then nobody has noticed anything."""
+
+SOUND_SECONDS: Final = 900
+
+PASSED, FAILED = 0, 1
+
+
+class Copy:
+    """A copy of the tree, in which tests are run."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "tree"
+        self._junit = directory / "junit.xml"
+        self._changes = 0
+        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+        for name in filter(None, listed.split("\0")):
+            if (ROOT / name).is_file():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, self.root / name)
+
+    def write(self, name: str, text: str) -> None:
+        """What is compiled is used again if the time and the size are those of the source: so the time is another."""
+        self._changes += 1
+        path = self.root / name
+        seen = path.stat().st_mtime
+        path.write_text(text, "utf-8")
+        os.utime(path, (seen + self._changes, seen + self._changes))
+
+    def run(self, tests: list[str], seconds: float) -> int | None:
+        """The exit code of pytest, None if it did not end in time."""
+        self._junit.unlink(missing_ok=True)
+        places = [f"tests/{test}" for test in tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=60"]
+        # What the tests start imports the copy, too, wherever it is started.
+        environ = os.environ | {"PYTHONPATH": str(self.root)}
+        process = subprocess.Popen(
+            [*command, f"--junitxml={self._junit}", *places],
+            cwd=self.root,
+            env=environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+
+    def failed(self) -> list[str]:
+        """The tests of the last run that failed, by their names."""
+        tests = ElementTree.parse(self._junit).iter("testcase") if self._junit.exists() else iter(())
+        names = {test.get("name", "").partition("[")[0] for test in tests if test.find("failure") is not None}
+        return sorted(names)
+
+
+def noticed(copy: Copy, broken: Broken) -> str | None:
+    """The test that fails when the rule is broken so, None if none does."""
+    sound = (copy.root / broken.file).read_text("utf-8")
+    assert sound.count(broken.text) == 1, f"{broken.file}: {broken.text!r}"
+    copy.write(broken.file, sound.replace(broken.text, broken.instead))
+    try:
+        code = copy.run([broken.test], SECONDS)
+    finally:
+        copy.write(broken.file, sound)
+    return next(iter(copy.failed()), None) if code == FAILED else None
+
+
+def main() -> int:
+    words = [word for word in sys.argv[1:] if word.isdigit()]
+    rows = [row for row in BROKEN if not words or str(row.rule) in words]
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Copy(Path(directory))
+        sound = copy.run(sorted({row.test for row in rows}), SOUND_SECONDS) == PASSED
+        if not sound:
+            print(f"without anything broken, {', '.join(copy.failed()) or 'the tests'} failed", flush=True)
+        found = []
+        for row in rows:
+            found.append(noticed(copy, row))
+            print(f"{row.rule:2} {row.told}: {found[-1] or 'NOBODY NOTICES'}", flush=True)
+    if None in found or not sound:
+        return 1
+    if "--write" in sys.argv[1:] and not words:
+        figures([(row, test) for row, test in zip(rows, found, strict=True) if test is not None]).keep("rules")
+    return 0
+
+
+def figures(found: list[tuple[Broken, str]]) -> Figures:
+    """What noticed what, for the page."""
+    return Figures(
+        title="Rules, broken on purpose",
+        command="make rules",
+        told=f"The {len(RULES)} rules of the design, broken in the code in {len(found)} ways, one at a time, in a "
+        "copy. Each time a test failed that passes otherwise (`tests/rules_broken`).",
+        columns=["rule", "broken so", "noticed by"],
+        rows=[[f"{row.rule}: {RULES[row.rule]}", row.told, f"`{test}`"] for row, test in found],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
