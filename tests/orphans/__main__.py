@@ -62,10 +62,10 @@ def figures_of(outcomes: Sequence[Outcome], seed: int) -> Figures:
             f"Adapters with a Muse, its read host and its questions for a version are ended at a random moment of each "
             f"phase of their life. Each turn runs tools: a plain one, ones that ignore SIGTERM, ones in sessions of "
             f"their own, and one that has cleared its environment; of the Muses a third stays when its input ends, "
-            f"another third ignores SIGTERM as well. Whatever has been started is found by a variable of the test, not "
-            f"by the mark of the adapter. After `kill -9` nothing may live on for more than {SURVIVAL_SECONDS:g} s; "
-            f"after the other ends nothing is left when the adapter has ended, and its exit code is the documented one. "
-            f"Seed {seed}."
+            f"another third ignores SIGTERM as well. What has been started is found by a variable of the test, not by "
+            f"the mark of the adapter. After `kill -9` nothing may live on for more than {SURVIVAL_SECONDS:g} s; "
+            f"after the other ends nothing is left when the adapter has ended, and its exit code is the documented "
+            f"one. Seed {seed}."
         ),
         columns=["end", "adapters", "processes at that moment", "median", "longest", "left"],
         rows=rows,

@@ -91,8 +91,8 @@ def trials(seed: int, kills: int, ends: int) -> list[Trial]:
     return chosen
 
 
-def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list) -> Outcome:
-    """One trial; whatever it leaves is ended in the end."""
+def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list, watched_for: float = LOOK_SECONDS) -> Outcome:
+    """One trial; whatever it leaves is ended in the end. `wrap` changes the command of the adapter."""
     home = Path(tempfile.mkdtemp(prefix="muse-adapter-orphans-"))
     tag = f"{os.getpid()}-{trial.number}-{time.monotonic_ns()}"
     outcome = Outcome(trial)
@@ -100,14 +100,14 @@ def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list) -> Outcome:
         host = place(home / "host", Household, deaf=trial.deaf, stubborn=trial.stubborn, workspace=str(home))
         environ = {"PATH": os.environ["PATH"], "HOME": str(home), VARIABLE: tag}
         command = COMMAND if trial.how == "kill" else SHORT_LADDER
-        adapter = AdapterProcess(["--muse", host.muse], environ, home, wrap([*command]))
+        adapter = AdapterProcess(["--muse", host.muse], environ, home, wrap(list(command)))
         try:
             with contextlib.suppress(AssertionError, OSError):
                 _reach(adapter, trial.phase, home)
                 time.sleep(trial.jitter)
             family = Family(tag, adapter.process.pid)
             if trial.how == "kill":
-                _kill(adapter, family, outcome)
+                _kill(adapter, family, outcome, watched_for)
             else:
                 _end(adapter, family, outcome)
         finally:
@@ -174,14 +174,14 @@ class Family:
             return False
 
 
-def _kill(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
+def _kill(adapter: AdapterProcess, family: Family, outcome: Outcome, watched_for: float) -> None:
     # Stopped first, so that what is counted is what there was.
     adapter.process.send_signal(signal.SIGSTOP)
     outcome.alive = len(family.look())
     adapter.process.kill()
     killed = time.monotonic()
     adapter.process.wait()
-    while (left := family.look()) and time.monotonic() - killed < LOOK_SECONDS:
+    while (left := family.look()) and time.monotonic() - killed < watched_for:
         time.sleep(0.05)
     outcome.seconds = time.monotonic() - killed
     outcome.code = adapter.process.returncode

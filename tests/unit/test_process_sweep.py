@@ -86,7 +86,7 @@ def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """That is how one shows whose leader is outside of the container."""
     rows = {os.getpid(): Row(1, 0, 5, False), 10: Row(1, 0, 7, False), 11: Row(1, 0, 8, False)}
     monkeypatch.setattr(sweep, "row_of", rows.get)
-    monkeypatch.setattr(sweep.os, "listdir", lambda path: [*map(str, rows), "self", "meminfo"])
+    monkeypatch.setattr(os, "listdir", lambda path: [*map(str, rows), "self", "meminfo"])
     monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK] if pid == 10 else [])
     assert Family(MARK).look() == [10]
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
         def refuse(pid: int, signum: int) -> None:
             raise PermissionError
 
-        monkeypatch.setattr(sweep.os, "kill", refuse)
+        monkeypatch.setattr(os, "kill", refuse)
         assert sweep.end(Family(MARK), grace=0, term_grace=60, kill_seconds=60)
         monkeypatch.undo()
         assert Family(MARK).look() == [pid]

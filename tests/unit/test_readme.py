@@ -10,8 +10,8 @@ from tests.write_docs import readme, with_tables
 
 TEXT = README.read_text("utf-8")
 
-SHORT = 200
-"""Lines a newcomer reads before he knows what this is."""
+SHORT = 190
+"""Lines a newcomer reads before he knows what this is; what those read who work on it comes after them."""
 
 
 def test_the_sections_come_in_the_order_of_a_newcomers_questions() -> None:
@@ -19,7 +19,7 @@ def test_the_sections_come_in_the_order_of_a_newcomers_questions() -> None:
 
     assert titles[:5] == ["Two commands", "Three ways in", "Install", "In Zed", "Commands"]
     assert titles[-1] == "Licence"
-    assert len(TEXT.splitlines()) < SHORT
+    assert TEXT[: TEXT.index("## Development")].count("\n") < SHORT
 
 
 def test_the_commands_are_the_real_ones_in_their_words() -> None:
