@@ -10,10 +10,11 @@ from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.host_faults import HOST_FAULTS
 from tests.faults.matrix.phases import PHASES, Phase
 from tests.faults.matrix.run import run_cell
+from tests.faults.matrix.system_faults import SYSTEM_FAULTS
 
 Column = Fault | End
 
-FAULTS: Final[tuple[Column, ...]] = (*HOST_FAULTS, *CLIENT_FAULTS, *CLIENT_ENDS)
+FAULTS: Final[tuple[Column, ...]] = (*HOST_FAULTS, *CLIENT_FAULTS, *CLIENT_ENDS, *SYSTEM_FAULTS)
 
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 

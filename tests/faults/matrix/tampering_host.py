@@ -77,6 +77,11 @@ def has_struck(directory: Path) -> bool:
     return (directory / STRUCK).exists()
 
 
+def struck_host(directory: Path) -> int:
+    """The process in which the fault has struck."""
+    return int((directory / STRUCK).read_text())
+
+
 def release(directory: Path) -> None:
     """Let a host go on that waits for the driver."""
     (directory / GO).touch()
@@ -131,8 +136,11 @@ class Wire:
         if self._passed <= plan.after:
             return False
         self._has_struck = True
+        ours = self._directory / f"{STRUCK}-{os.getpid()}"
+        ours.write_text(str(os.getpid()))
         try:
-            (self._directory / STRUCK).touch(exist_ok=False)
+            # Whole from the moment in which it is there.
+            os.link(ours, self._directory / STRUCK)
         except FileExistsError:
             return False
         return True

@@ -1,0 +1,177 @@
+"""What the machine can do wrong while a host works on something: columns of the matrix.
+
+The host stands still at the moment, the driver does it, and the host goes on, unless it is killed with that. What was
+taken away together with a host is put back when the request of the phase has been answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.faults.matrix import tampering_host
+from tests.faults.matrix.cell import ANSWER_SECONDS, Cell
+from tests.faults.matrix.fault import Fault
+from tests.faults.matrix.phases import PHASES, Phase
+from tests.processes import open_descriptors
+
+PAUSE_SECONDS: Final = 0.3
+NOT_FOUND: Final = "-32603 museNotFound"
+NOT_STARTED: Final = "-32603 hostStartFailed"
+
+
+def _muse(cell: Cell) -> Path:
+    return cell.folder / "muse"
+
+
+# -- the program
+
+
+def _is_removed(cell: Cell) -> None:
+    _muse(cell).unlink()
+
+
+def _cannot_be_run(cell: Cell) -> None:
+    _muse(cell).chmod(0o644)
+
+
+def _is_a_folder(cell: Cell) -> None:
+    _muse(cell).unlink()
+    _muse(cell).mkdir()
+
+
+def _is_a_text(cell: Cell) -> None:
+    _muse(cell).unlink()
+    _muse(cell).write_text("Muse has moved.\n")
+    _muse(cell).chmod(0o755)
+
+
+def _is_another(cell: Cell) -> None:
+    """Replaced as an update does it."""
+    new = _muse(cell).with_name("muse-new")
+    new.write_text("#!/bin/sh\necho 'Muse Code 9.9.9'\n")
+    new.chmod(0o755)
+    new.replace(_muse(cell))
+
+
+# -- the machine
+
+
+def _host_is_paused(cell: Cell) -> None:
+    hosts = cell.adapter.hosts()
+    for pid in hosts:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(PAUSE_SECONDS)
+    for pid in hosts:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _adapter_is_paused(cell: Cell) -> None:
+    cell.adapter.process.send_signal(signal.SIGSTOP)
+    time.sleep(PAUSE_SECONDS)
+    cell.adapter.process.send_signal(signal.SIGCONT)
+
+
+def _no_descriptors(cell: Cell) -> Callable[[], None]:
+    """From now on the adapter can open nothing; gives what undoes that."""
+    pid = cell.adapter.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_descriptors(pid), before[1]))
+    return lambda: _set(pid, before)
+
+
+def _set(pid: int, limits: tuple[int, int]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+
+
+def _opens_nothing(cell: Cell) -> None:
+    _when_answered(cell, _no_descriptors(cell))
+
+
+def _folder_goes(cell: Cell) -> None:
+    """The folder of the sessions; another one is there for new ones."""
+    gone = cell.workspace
+    cell.workspace = cell.folder.parent / "other"
+    cell.workspace.mkdir()
+    shutil.rmtree(gone)
+
+
+# -- both at once: the host dies, and there is no other
+
+
+def _when_answered(cell: Cell, undo: Callable[[], None]) -> None:
+    """Undo it as soon as the request of the phase has its answer, or will get none."""
+
+    def wait() -> None:
+        deadline, at = time.monotonic() + ANSWER_SECONDS, 0
+        while time.monotonic() < deadline:
+            frames = cell.adapter.frames[at:]
+            at += len(frames)
+            if any("method" not in frame and frame["id"] == cell.open_request for frame in frames):
+                break
+            time.sleep(0.01)
+        undo()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _dies(cell: Cell, undo: Callable[[], None]) -> None:
+    """The host that stands still is killed."""
+    _when_answered(cell, undo)
+    os.kill(tampering_host.struck_host(cell.folder), signal.SIGKILL)
+
+
+def _vanishes(cell: Cell) -> None:
+    away = _muse(cell).with_name("away")
+    _muse(cell).rename(away)
+    _dies(cell, lambda: _put_back(away, _muse(cell)))
+
+
+def _put_back(away: Path, muse: Path) -> None:
+    away.rename(muse)
+
+
+def _dies_without_descriptors(cell: Cell) -> None:
+    _dies(cell, _no_descriptors(cell))
+
+
+def _keeps_its_folder(phase: Phase) -> str | None:
+    opens = phase.name.startswith(("load", "resume", "fork"))
+    return "the next prompt tells the host of a folder that is not there, which it refuses" if opens else None
+
+
+def _where_retried(outcome: str) -> Mapping[str, str]:
+    """Where another host would be asked."""
+    return {phase.name: outcome for phase in PHASES if phase.retried and phase.needed}
+
+
+def _harmless(name: str, told: str, strike: Callable[[Cell], None], **more: Any) -> Fault:
+    return Fault(name, told, "harmless", "waits", strike=strike, **more)
+
+
+def _gone(name: str, told: str, strike: Callable[[Cell], None], outcome: str) -> Fault:
+    return Fault(name, told, "gone", "waits", {}, "none", strike=strike, expects=_where_retried(outcome), before=True)
+
+
+SYSTEM_FAULTS: Final = (
+    _harmless("muse-removed", "the program of the host is removed", _is_removed),
+    _harmless("muse-not-executable", "it may not be run any more", _cannot_be_run),
+    _harmless("muse-folder", "a folder takes its place", _is_a_folder),
+    _harmless("muse-text", "a text takes its place", _is_a_text),
+    _harmless("muse-replaced", "another version takes its place", _is_another),
+    _harmless("host-paused", "the hosts are stopped and go on (SIGSTOP, SIGCONT)", _host_is_paused),
+    _harmless("adapter-paused", "the adapter is stopped and goes on", _adapter_is_paused),
+    _harmless("no-descriptors", "the adapter can open nothing until it has answered", _opens_nothing),
+    _harmless("folder-gone", "the folder of the session is removed", _folder_goes, sense=_keeps_its_folder),
+    _gone("muse-vanishes", "the host is killed when its program has vanished", _vanishes, NOT_FOUND),
+    _gone("dies-without-descriptors", "it is when nothing can be opened", _dies_without_descriptors, NOT_STARTED),
+)
