@@ -177,12 +177,10 @@ def _whole_characters(line: Line) -> bytes:
     """The line with U+FFFD in the place of each escape that is half a character: orjson refuses those."""
     pieces: list[Line] = []
     at = 0
-    while at < len(line):
-        whole = _WHOLE_CHARACTERS.match(line, at)
-        assert whole is not None, "it may be empty"
+    while (whole := _WHOLE_CHARACTERS.match(line, at)) is not None and whole.end() + _HALF <= len(line):
         pieces += [line[at : whole.end()], rb"\ufffd"]
         at = whole.end() + _HALF
-    return b"".join(pieces[:-1] if at > len(line) else pieces)
+    return b"".join([*pieces, line[at:]])
 
 
 def _may_be_deep(line: Line) -> bool:

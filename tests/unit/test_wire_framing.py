@@ -125,6 +125,14 @@ def test_what_is_not_json_is_refused_on_both_ways_to_read_it(text: str, surrogat
         decode_json(f"[{surrogate}{text}]".encode())
 
 
+@pytest.mark.parametrize("tail", ["\\", "\\u", "\\ud8", "\\ud800", "x", '"', "]", "\\n"])
+@pytest.mark.parametrize("begin", ['["\\ud83c\\udf33"]', '["\\ud800"]', '["a"]'])
+def test_nothing_may_stand_behind_a_value(begin: str, tail: str) -> None:
+    assert decode_json(begin.encode())
+    with pytest.raises(ValueError):
+        decode_json((begin + tail).encode())
+
+
 @pytest.mark.parametrize("line", [b"\xff\xfe", b'"\xe6\xb8"', b'["\\ud800","\xed\xa0\x80"]', b'"\xed\xa0\x80"', b""])
 def test_what_is_not_utf8_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError):
