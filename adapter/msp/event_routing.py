@@ -102,16 +102,15 @@ class EventRouting:
             return
         self._held.append((session_id, method, params))
         self._held_bytes += weight(params, MAX_HELD_BYTES)
-        if self._holds_too_much:
+        if self._holds_too_much():
             log.warning("a session that is being opened gets more events than can be kept")
             for event in self._take_held():
-                if event[1] in QUESTIONS and not self._holds_too_much:
+                if event[1] in QUESTIONS and not self._holds_too_much():
                     self._held.append(event)
                     self._held_bytes += weight(event[2], MAX_HELD_BYTES)
                 else:
                     self._lossy.add(event[0])
 
-    @property
     def _holds_too_much(self) -> bool:
         return len(self._held) > MAX_HELD_EVENTS or self._held_bytes > MAX_HELD_BYTES
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from adapter.msp.ids import uuid7
 from adapter.msp.view import SessionView
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
+from adapter.wire.notes import RateLimited
 
 log = logging.getLogger("adapter.msp")
 
@@ -41,6 +43,13 @@ class Session:
         self._view = SessionView(session_id)
         self._on_change = on_change
         self._background = background
+        self._untold: deque[tuple[Change, bool]] = deque()
+        """Changes that wait until they may be told, and whether each was read back."""
+        self._telling = False
+        self.may_tell: Callable[[], bool] = lambda: True
+        """Asked before each change: what was lost comes many events at a time, and one of them may hold the rest. When
+        it may be told again, `tell_on` has to be called."""
+        self._faults = RateLimited(log)
         self.received = 0
         """How many events have come."""
         self.is_reading_back = False
@@ -135,18 +144,30 @@ class Session:
                 self._tell(view.take_page(result), read_back=True)
         if view.incomplete is not None:
             log.warning("a gap in the session's events could not be filled: %s", view.incomplete)
-            self._on_change(GapLeft(view.incomplete))
-        self._on_change(GapEnded())
+            self._tell([GapLeft(view.incomplete)])
+        self._tell([GapEnded()])
         if view.reconcile_due:
             await self.reconcile()
 
     def _tell(self, changes: Sequence[Change], *, read_back: bool = False) -> None:
-        self.is_reading_back = read_back
+        self._untold.extend((change, read_back) for change in changes)
+        self.tell_on()
+
+    def tell_on(self) -> None:
+        """Tell the changes that wait, in order, as long as they may be told."""
+        if self._telling:
+            return
+        self._telling = True
         try:
-            for change in changes:
-                self._on_change(change)
+            while self._untold and self.may_tell():
+                change, self.is_reading_back = self._untold.popleft()
+                try:
+                    self._on_change(change)
+                except Exception as error:
+                    # What follows must not wait for ever behind what could not be told, nor the reading of a gap end.
+                    self._faults.failure(error, "telling of a change failed")
         finally:
-            self.is_reading_back = False
+            self.is_reading_back = self._telling = False
 
     def history(self) -> History:
         """The session's stored events, to be read from the beginning."""

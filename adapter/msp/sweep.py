@@ -41,6 +41,8 @@ REAPED_ELSEWHERE_SECONDS: Final = 0.3
 
 MAX_ENVIRON: Final = 2 * 1024 * 1024
 
+_CHUNK: Final = 32 * 1024
+
 OVER: Final = "over"
 """What the guardian is told when all has been ended in order."""
 
@@ -65,7 +67,7 @@ def row_of(pid: int) -> Row | None:
     """None if there is no such process; one that has ended is there until it is reaped."""
     try:
         # Its name stands in brackets and may hold anything; the last bracket ends it.
-        state, parent, _, session, *rest = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        state, parent, _, session, *rest = _read(pid, "stat").rpartition(b")")[2].split()
         return Row(int(parent), int(session), int(rest[15]), state in _ENDED)
     except (OSError, ValueError, IndexError):
         return None
@@ -79,13 +81,28 @@ def began_at(pid: int) -> int | None:
 
 def marks_of(pid: int) -> list[str]:
     """What the variable says in the environment of a process; nothing if that is not ours to read."""
+    prefix = f"{VARIABLE}=".encode()
     try:
-        with (PROC / str(pid) / "environ").open("rb") as file:
-            variables = file.read(MAX_ENVIRON).split(b"\0")
+        environ = _read(pid, "environ")
     except OSError:
         return []
-    prefix = f"{VARIABLE}=".encode()
+    if prefix not in environ:
+        return []
+    variables = environ.split(b"\0")
     return [one.removeprefix(prefix).decode("ascii", "replace") for one in variables if one.startswith(prefix)]
+
+
+def _read(pid: int, name: str) -> bytes:
+    """A file of a process, at most `MAX_ENVIRON` of it. Without the comfort of `open`, since there are thousands."""
+    fd = os.open(f"{PROC}/{pid}/{name}", os.O_RDONLY)
+    try:
+        data = chunk = os.read(fd, _CHUNK)
+        while len(chunk) == _CHUNK and len(data) < MAX_ENVIRON:
+            chunk = os.read(fd, _CHUNK)
+            data += chunk
+        return data
+    finally:
+        os.close(fd)
 
 
 def can_look() -> bool:
@@ -119,8 +136,10 @@ class Family:
         found |= {pid for pid in living if pid not in found and self._carries(pid)}
         more = found
         while more:
-            # Each host has a session of its own, so all that is in one with what it started is its own, too.
+            # Each host has a session of its own, so all that is in one with what it started is its own, too; unless
+            # that came into a session of somebody else, whose leader would have to live.
             sessions = {living[pid].session for pid in found} - {0}
+            sessions = {leader for leader in sessions if leader in found or _has_ended(leader, table)}
             more = {
                 pid
                 for pid, row in living.items()
@@ -143,6 +162,10 @@ class Family:
 
     def _carries(self, pid: int) -> bool:
         return any(mark == self._mark or mark.startswith(self._mark + ":") for mark in marks_of(pid))
+
+
+def _has_ended(pid: int, table: dict[int, Row]) -> bool:
+    return pid not in table or table[pid].ended
 
 
 def _table() -> dict[int, Row]:

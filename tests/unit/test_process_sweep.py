@@ -82,13 +82,32 @@ def test_a_pid_that_is_used_again_is_not_signalled(monkeypatch: pytest.MonkeyPat
         assert Family(MARK).look() == [pid]
 
 
-def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is how one shows whose leader is outside of the container."""
-    rows = {os.getpid(): Row(1, 0, 5, False), 10: Row(1, 0, 7, False), 11: Row(1, 0, 8, False)}
+def pretend(monkeypatch: pytest.MonkeyPatch, rows: dict[int, Row], marked: int) -> None:
+    """There are these processes, of which one is marked."""
     monkeypatch.setattr(sweep, "row_of", rows.get)
     monkeypatch.setattr(os, "listdir", lambda path: [*map(str, rows), "self", "meminfo"])
-    monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK] if pid == 10 else [])
+    monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK] if pid == marked else [])
+
+
+def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is how one shows whose leader is outside of the container."""
+    pretend(monkeypatch, {10: Row(1, 0, 7, False), 11: Row(1, 0, 8, False)}, marked=10)
     assert Family(MARK).look() == [10]
+
+
+@pytest.mark.parametrize("itself", [10, 99], ids=["its own", "another one"])
+def test_the_session_of_somebody_else_is_left_alone(monkeypatch: pytest.MonkeyPatch, itself: int) -> None:
+    rows = {10: Row(1, 10, 5, False), 11: Row(1, 10, 7, False), 12: Row(1, 10, 8, False)}
+    pretend(monkeypatch, rows, marked=12)
+    monkeypatch.setattr(os, "getpid", lambda: itself)
+    assert Family(MARK).look() == [12]
+
+
+@pytest.mark.parametrize("reaped", [True, False])
+def test_a_session_whose_leader_has_ended_is_of_one_family(monkeypatch: pytest.MonkeyPatch, reaped: bool) -> None:
+    rows = {11: Row(1, 10, 7, False), 12: Row(1, 10, 8, False)} | ({} if reaped else {10: Row(1, 10, 5, True)})
+    pretend(monkeypatch, rows, marked=12)
+    assert Family(MARK).look() == [11, 12]
 
 
 def test_what_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +135,8 @@ def test_f4_each_step(script: str, groups: bool) -> None:
 
 
 def test_each_mark_is_another_one() -> None:
-    marks = [next_mark() for _ in range(1000)]
-    assert len(set(marks)) == 1000 and None not in marks
+    marks = [next_mark() for _ in range(20)]
+    assert len(set(marks)) == 20 and None not in marks
 
 
 def test_it_runs_without_any_package(tmp_path: Path) -> None:
