@@ -55,7 +55,7 @@ class Lodging:
     async def command(self, method: str, params: Json, **more: Any) -> Json:
         if params["sessionId"] == NOBODY:
             raise MspError(-32020, "sessionNotFound", "there is none") if self.loads else NO_METHOD
-        self.sent.append((method, {**params, **more}))
+        self.sent.append((method, {**params, **{name: value for name, value in more.items() if value is not None}}))
         await anyio.lowlevel.checkpoint()
         if self.gone is not None:
             raise self.gone

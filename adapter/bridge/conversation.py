@@ -126,7 +126,7 @@ class Conversation:
             client, self._session, self._projection, background, preview, self._stop_asking, is_stopped
         )
         self._questions = Questions(
-            client, self._session, self._projection, background, is_stopped, self._prompts.pause
+            client, self._session, self._projection, background, self._stop_asking, is_stopped, self._prompts.pause
         )
         self._prompts.take_prompt = self._questions.take_prompt
         self._notices = notices = Notices(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adapter.bridge.hosts import reloading
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL
 from adapter.msp.errors import HostClosed, MspError, SessionUnreachable
 from tests.lodging import Json, Lodging, at, lodged
@@ -82,11 +83,30 @@ async def test_a_session_that_is_nowhere_is_found_again() -> None:
         there.attachment.want(RESTRICTED)
         assert isinstance(await outcome(there.attachment.reach), MspError)
         there.attachment.want(USUAL)
-        here.refusals["turn/start"] = [MspError(-32024, "sessionNotLoaded", "resume first")]
         await there.attachment.reach()
         await there.session.command("turn/start", {})
         asked = [method for method in here.methods() if method in ("turn/start", "session/resume")]
-        assert asked == ["turn/start", "session/resume", "turn/start"]
+        assert asked == ["session/resume", "turn/start"]
+        assert there.host is here and "ses-1" in here.sinks
+
+
+async def test_a_session_that_its_host_keeps_stays_there_and_its_events_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reloading, "BUSY_SECONDS", 0.1)
+    here, other = Lodging("session/leave"), Lodging()
+    here.refusals["session/leave"] = [MspError(-32603, "internal", "no")]
+    other.refusals["session/resume"] = [MspError(-32021, "sessionInUse", "held")] * 1000
+    async with lodged(here, restricted=other) as there:
+        there.attachment.want(RESTRICTED)
+        error = await outcome(there.attachment.reach)
+        assert isinstance(error, SessionUnreachable) and error.reason == "hostBusy"
+        assert here.methods() == ["view/unsubscribe", "session/leave"]
+        there.attachment.want(USUAL)
+        await there.attachment.reach()
+        assert here.methods()[2:] == ["session/resume"] and there.host is here and "ses-1" in here.sinks
+        await there.attachment.reach()
+        assert here.methods().count("session/resume") == 1
 
 
 @pytest.mark.parametrize("leaves", [["session/leave"], []], ids=["leaves", "ends"])

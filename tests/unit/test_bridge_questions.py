@@ -8,9 +8,9 @@ import pytest
 
 from adapter.acp.content import ResourceLink, Text
 from adapter.bridge.consent import client_questions
-from adapter.msp.errors import MspError
+from adapter.msp.errors import MspError, RequestTimeout
 from adapter.wire.envelope import RpcError
-from tests.consenting import Consenting, Json, consenting, settled
+from tests.consenting import SESSION, Consenting, Json, consenting, settled
 from tests.wired import until
 
 pytestmark = pytest.mark.anyio
@@ -132,6 +132,48 @@ async def test_answers_the_host_does_not_take_are_asked_again_with_its_words() -
         again.answer(accepted("Postgres"))
         await until(lambda: len(told(talk)) == 2)
         assert told(talk) == [SQLITE, ("answer", [{"questionId": "db", "selectedLabel": "Postgres"}])]
+
+
+async def test_an_answer_that_the_host_does_not_acknowledge_is_asked_for_again_while_the_question_is_open() -> None:
+    async with consenting(elicitation_form=True) as talk:
+        talk.host.refusals["userInput/answer"] = [RequestTimeout("userInput/answer", 60)]
+        talk.host.pending["userInputs"] = [ask(talk, await talk.prompt()) | {"sessionId": SESSION}]
+        (await talk.dialog()).answer(accepted("SQLite"))
+        again = await talk.dialog(2)
+        assert "did not answer userInput/answer" in again.params["message"]
+        again.answer(accepted("SQLite"))
+        await until(lambda: len(told(talk)) == 2)
+        assert told(talk) == [SQLITE] * 2
+
+
+async def test_an_answer_that_was_taken_without_a_word_is_not_asked_for_again() -> None:
+    async with consenting(elicitation_form=True) as talk:
+        talk.host.refusals["userInput/answer"] = [RequestTimeout("userInput/answer", 60)]
+        turn = await talk.prompt()
+        ask(talk, turn)
+        (await talk.dialog()).answer(accepted("SQLite"))
+        await until(lambda: bool(told(talk)))
+        await settled()
+        assert len(talk.shown) == 1
+        talk.complete(turn)
+        assert await talk.answer() == END_TURN
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+@pytest.mark.parametrize("failure", [MspError(-32603, "internal", "no"), RequestTimeout("userInput/cancel", 60)])
+async def test_a_turn_does_not_wait_for_ever_where_the_host_does_not_take_that_nobody_answers(
+    failure: Exception, failures: int
+) -> None:
+    async with consenting(elicitation_form=True) as talk:
+        talk.host.refusals["userInput/cancel"] = [failure] * failures
+        turn = await talk.prompt()
+        ask(talk, turn)
+        (await talk.dialog()).answer({"action": "decline"})
+        await until(lambda: len(told(talk)) == 2)
+        await settled()
+        assert len(told(talk)) == 2 and bool(talk.host.sent("turn/interrupt")) == (failures == 2)
+        talk.complete(turn, "cancelled" if failures == 2 else "completed")
+        assert await talk.answer() == (CANCELLED if failures == 2 else END_TURN)
 
 
 @pytest.mark.acp(79)

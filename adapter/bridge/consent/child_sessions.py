@@ -134,7 +134,7 @@ class ChildSessions:
 
     def questions_of(self, session: Session) -> Questions:
         """Its questions; those cannot be asked in text, since the next message is for the parent."""
-        return Questions(self._client, session, self._projection, self._background, lambda turn_id: False)
+        return Questions(self._client, session, self._projection, self._background, self.stop, lambda turn_id: False)
 
     def session_of(self, host: Host, child_id: str, on_change: Callable[[Change], None]) -> Session:
         """Its session on the host."""

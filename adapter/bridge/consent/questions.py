@@ -13,6 +13,7 @@ import anyio
 from adapter.acp.content import Block, Text
 from adapter.bridge.consent import question_form, question_text
 from adapter.bridge.consent.client_questions import ClientQuestions
+from adapter.bridge.consent.dialogs import Stop
 from adapter.bridge.consent.question import FREE_TEXT_LENGTH, Answer, NotAnAnswer, Question, read_questions
 from adapter.bridge.projection import Projection
 from adapter.bridge.turns.prompts import Taken
@@ -26,6 +27,9 @@ log = logging.getLogger("adapter.bridge")
 
 ATTEMPTS: Final = 2
 """How often a form is shown whose content does not answer the question."""
+
+LOOK_SECONDS: Final = 2.0
+"""How long the host may take to say what is open, when it has not said whether it took an answer."""
 
 _SETTLED_KINDS: Final = frozenset({"userInputNotFound", "userInputAlreadySettled"})
 
@@ -54,7 +58,8 @@ class _Asked:
 
 class Questions:
     """Asks the client, tells the host. `pause` lets a turn wait for the next message; without it nothing can be asked
-    in text. What a turn that `is_stopped` asks is not put to the user."""
+    in text. What a turn that `is_stopped` asks is not put to the user; `stop` is called where the host does not take
+    that nobody answers, since what asks would wait for ever."""
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Questions:
         session: Session,
         projection: Projection,
         background: Background,
+        stop: Stop,
         is_stopped: Callable[[Any], bool],
         pause: Callable[[str], None] | None = None,
     ) -> None:
@@ -69,6 +75,7 @@ class Questions:
         self._session = session
         self._projection = projection
         self._background = background
+        self._stop = stop
         self._is_stopped = is_stopped
         self._pause = pause
         self._asked: dict[str, _Asked] = {}
@@ -221,17 +228,36 @@ class Questions:
                 raise _NotOpen from None
             log.info("the host did not take an answer: %s", error)
             return f"Muse did not take the answer: {error.message}"
+        except HostGone as error:
+            if self._session.host.gone is not None:
+                raise
+            with anyio.move_on_after(LOOK_SECONDS):
+                await self._session.reconcile()
+            return f"Muse did not take the answer: {error}" if self._is_open(asked) else None
         return None
 
+    def _is_open(self, asked: _Asked) -> bool:
+        """Whether the host still waits for an answer, as far as is known."""
+        return asked.input_id in self._session.fold.open_inputs
+
     async def _cancel(self, asked: _Asked, reason: str) -> None:
-        """Tell the host that nobody answers."""
-        try:
-            await self._session.cancel_input(asked.input_id, reason)
-        except MspError as error:
-            if error.kind not in _SETTLED_KINDS:
-                log.warning("the host did not take a declined question: %s", error)
-        except HostGone as error:
-            log.warning("a declined question did not reach the host: %s", error)
+        """Tell the host that nobody answers, once more if it does not take that; then what asks is stopped."""
+        problem: MspError | HostGone | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._session.cancel_input(asked.input_id, reason)
+            except MspError as error:
+                if error.kind in _SETTLED_KINDS:
+                    return None
+                problem = error
+            except HostGone as error:
+                problem = error
+            if self._session.host.gone is not None or not self._is_open(asked):
+                break
+        log.warning("the host did not take a declined question: %s", problem)
+        if self._session.host.gone is None and self._is_open(asked) and not self._is_stopped(asked.turn_id):
+            self._stop(asked.params)
+        return None
 
     def _forget(self, asked: _Asked) -> None:
         self._asked.pop(asked.input_id, None)

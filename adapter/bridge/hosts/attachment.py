@@ -53,6 +53,9 @@ class Attachment:
         self._missed: SessionUnreachable | None = None
         """What came of loading the session again the last time, if no host has it."""
         self._returned_unasked = False
+        self._is_adrift = False
+        """Whether its host was asked to let go of it and no other one has loaded it since. It may have it, and tell
+        nothing of it any more."""
         session.return_to_host = self._return
 
     def started(self, request: Params) -> None:
@@ -134,8 +137,15 @@ class Attachment:
                 host = await self._hosts.host(wanted, self)
             else:
                 host = here
-            if host is not here or reload:
-                await self._load_on(host)
+            if host is not here or reload or self._is_adrift:
+                try:
+                    await self._load_on(host)
+                except MspError as error:
+                    if error.kind != "sessionInUse" or host is here or here.gone is not None:
+                        raise
+                    # Not another program: the host that it was on has it, and takes its prompts.
+                    details = "The Muse host has not let go of the session, so that it cannot move; try again later"
+                    raise SessionUnreachable("hostBusy", details) from None
                 self._profile = wanted
                 self._hosts.settled(self._session.session_id, wanted)
 
@@ -153,6 +163,7 @@ class Attachment:
         self._check_alone(here, leaves)
         if leaves:
             self.unlisten()
+            self._is_adrift = True
             await self._session.leave()
         else:
             await self._hosts.end(here)
@@ -174,7 +185,7 @@ class Attachment:
             async with host.opening():
                 await load_again(self._session, host, self._config, self._start)
                 self.listen()
-            self._missed = None
+            self._missed, self._is_adrift = None, False
         except BaseException as error:
             if isinstance(error, SessionUnreachable):
                 self._missed = error

@@ -24,7 +24,7 @@ from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_sessions.first_prompts import FirstPrompts
 from adapter.bridge.stored_sessions.session_rows import is_listed, listed
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone, MalformedResult, MspError
 from adapter.msp.host import Host
 from adapter.msp.ids import uuid7
 from adapter.wire.envelope import Params, RpcError
@@ -170,7 +170,10 @@ class _Walk:
                 asked["cursor"] = self.following
             page = await host.query("session/list", asked)
             sessions, following = page.get("sessions"), page.get("nextCursor")
-            found = await to_thread.run_sync(self._matching, sessions if isinstance(sessions, list) else [])
+            if not isinstance(sessions, list):
+                # An empty list would look as if there were none.
+                raise MalformedResult("session/list", "it has no list of sessions")
+            found = await to_thread.run_sync(self._matching, sessions)
             room = PAGE_SIZE - len(self.rows)
             if len(found) > room and limit > 1:
                 # Only the host can say where its next page begins: ask again for as much as fits.

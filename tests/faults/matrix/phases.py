@@ -97,9 +97,14 @@ def _read(name: str, told: str, method: str) -> Phase:
 NO_SESSION: Final = {"error-sessionNotFound": "-32603 hostError", "error-sessionNotLoaded": "-32603 hostError"}
 """The client has named no session that could be unknown."""
 
+EMPTY: Final = {"result-empty": "ok", "result-null": "ok"}
+"""Nothing of the answer is needed."""
+
 TAKEN_IN: Final = {"ignores": "-32603 hostTimeout", "lost": "ok", "error-sessionNotLoaded": "ok"}
 """The events of the turn say that a prompt was taken in, also without an answer; a host that has unloaded the session
 is asked to load it again."""
+
+UNKNOWN_END: Final = "-32603 turnEndUnknown"
 
 PHASES: Final = (
     _start("start", "the host has been started", "spawn"),
@@ -112,7 +117,7 @@ PHASES: Final = (
     Phase("new-models", "its models are asked for", steps.new, "answer", "model/list", needed=False),
     Phase("new-skills", "its skills are asked for", steps.new, "answer", "skill/list", needed=False),
     _opens("load", "a stored session is opened", steps.load, "session/resume")._replace(more=True),
-    _opens("load-page", "its past is read", steps.load, "view/page"),
+    _opens("load-page", "its past is read", steps.load, "view/page")._replace(retried=False),
     _opens("resume", "the same without its past", steps.resume, "session/resume"),
     Phase(
         "fork-read",
@@ -122,10 +127,11 @@ PHASES: Final = (
         "session/read",
         retried=True,
         more=True,
+        expects={**EMPTY, "result-wrong": "ok"},
     ),
     Phase("fork", "a session is copied", steps.fork, "answer", "session/fork", retried=True, more=True),
     Phase("fork-resume", "the copy is opened", steps.fork, "answer", "session/resume", retried=True),
-    Phase("list", "the sessions are listed", steps.listing, "answer", "session/list", retried=True),
+    Phase("list", "the sessions are listed", steps.listing, "answer", "session/list", expects=NO_SESSION),
     Phase(
         "list-page", "their names are looked for", steps.listing, "answer", "view/page", needed=False, version="1.2.1"
     ),
@@ -144,7 +150,7 @@ PHASES: Final = (
     _told("item/delta"),
     _told("item/completed"),
     _told("session/tokenUsage"),
-    _told("turn/completed"),
+    _told("turn/completed")._replace(expects={"lost": UNKNOWN_END, "too-long": UNKNOWN_END}),
     Phase(
         "cancel",
         "a turn is stopped",
@@ -165,7 +171,7 @@ PHASES: Final = (
         is_cancelled,
         needed=False,
     ),
-    Phase("steer", "words are added to a turn", steps.steer, "answer", "turn/steer", steps.working),
+    Phase("steer", "words are added to a turn", steps.steer, "answer", "turn/steer", steps.working, expects=EMPTY),
     Phase(
         "ask-consent",
         "the host asks for consent",

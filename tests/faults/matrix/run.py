@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final
 
 from tests.adapter_process import Json
@@ -53,13 +54,18 @@ def _came(cell: Cell, phase: Phase, fault: Fault, *, stopped: bool) -> str:
     """What comes of what the client does, as a word."""
     if stopped:
         # The user stops a turn that does not come to an end.
-        timer = threading.Timer(STOP_SECONDS, cell.adapter.notify, ("session/cancel", {"sessionId": cell.session}))
+        timer = threading.Timer(STOP_SECONDS, _stop, (cell,))
         timer.daemon = True
         timer.start()
     answer = _acted(phase, fault, cell)
     if stopped and answer.get("result") == {"stopReason": "cancelled"}:
         return STOPPED
     return outcome(answer, phase.right)
+
+
+def _stop(cell: Cell) -> None:
+    with suppress(OSError):
+        cell.adapter.notify("session/cancel", {"sessionId": cell.session})
 
 
 def _acted(phase: Phase, fault: Fault, cell: Cell) -> Json:

@@ -104,9 +104,11 @@ def steer(cell: Cell) -> Json:
         for update in reversed(cell.adapter.updates(cell.session))
         if (update.get("_meta") or {}).get("muse/activeTurnId")
     )
-    return cell.ask(
-        "_muse/steer", sessionId=cell.session, expectedTurnId=turn, prompt=[{"type": "text", "text": "and more"}]
-    )
+    words = [{"type": "text", "text": "and more"}]
+    answer = cell.ask("_muse/steer", sessionId=cell.session, expectedTurnId=turn, prompt=words)
+    cell.adapter.notify("session/cancel", {"sessionId": cell.session})
+    cell.answer(cell.memory["prompt"])
+    return answer
 
 
 # -- questions
