@@ -11,7 +11,7 @@ from tests.scripted_hosts import Json, ScriptedHost
 PLACES: Final = (
     *("spawn", "noise", "handshake", "handshake answer", "session/start", "session/resume", "session/list"),
     *("turn/start", "failed turn", "turn/interrupt", "approval/decide", "death in a turn", "exit in a turn"),
-    *("an unreadable line", "an unknown request", "retry", "session facts", "model/list", "skill/list"),
+    *("an unreadable line", "an unknown request", "retry", "session facts", "model/list", "skill/list", "version"),
 )
 
 
@@ -28,6 +28,9 @@ class Telltale(ScriptedHost):
         """The environment, and all texts of all messages so far; as much of it as an error may hold, last words
         first."""
         return " / ".join([*reversed(self.heard), *os.environ.values()])
+
+    def show_version(self) -> None:
+        print(f"Muse Code 1.2.1 {self.everything()}" if self.place == "version" else f"Muse Code {self.version}")
 
     def serve(self) -> None:
         if self.place == "spawn":
@@ -50,7 +53,13 @@ class Telltale(ScriptedHost):
         """An error in which every member tells."""
         said = self.everything()
         data = {"kind": said, "reason": said, "capability": said, "detail": said}
-        self.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32050, "message": f"it said {said}", "data": data}})
+        self.send(
+            {
+                "jsonrpc": "2.0",
+                "id": request["id"],
+                "error": {"code": -32050, "message": f"it said {said}", "data": data},
+            }
+        )
 
     def on_initialize(self, request: Json) -> None:
         said = self.everything()
