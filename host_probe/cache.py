@@ -66,6 +66,7 @@ class VersionCache:
         self._directory = directory
         self._learns = learns
         self._file = directory / FILE_NAME
+        self._failure_level = logging.WARNING
 
     @property
     def file(self) -> Path:
@@ -133,7 +134,9 @@ class VersionCache:
         try:
             self._replace([*kept, entry][-MAX_ENTRIES:])
         except (OSError, ValueError) as error:  # ValueError: a path that is not Unicode
-            log.warning("what is known of the host is not remembered: %s: %s", self._file, error)
+            # Once: the next write fails for the same reason.
+            log.log(self._failure_level, "what is known of the host is not remembered: %s: %s", self._file, error)
+            self._failure_level = logging.DEBUG
 
     def _entries(self) -> list[_Entry]:
         try:

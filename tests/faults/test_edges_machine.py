@@ -6,7 +6,10 @@ import logging
 import os
 import pwd
 import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +22,11 @@ from adapter.hosts.simulated.options import default_data_dir
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from host_probe import probe_version
-from tests.adapter_process import AdapterProcess, Json, running_adapter
+from tests.adapter_process import COMMAND, AdapterProcess, Json, running_adapter
 from tests.faults.ending import end
 from tests.faults.hosts_that_die import Dies
 from tests.processes import assert_gone
-from tests.scripted_hosts import Placed, ScriptedHost, place
+from tests.scripted_hosts import ROOT, Placed, ScriptedHost, place
 from tests.wired import PATIENCE, outcome
 
 ENVIRON: Final = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
@@ -143,4 +146,95 @@ def test_another_muse_is_not_held_to_how_often_the_last_one_died(tmp_path: Path)
         assert adapter.refused("session/new", asked)["data"]["reason"] == "hostRestartLimit"
         place(tmp_path / "host", ScriptedHost)
         assert ask(adapter, adapter.new_session(tmp_path)) == "end_turn"
+        end(adapter, placed)
+
+
+# -- no place to remember anything
+
+
+def a_folder_for_the_file(cache: Path) -> None:
+    (cache / "muse-adapter" / "versions.json").mkdir(parents=True)
+
+
+def a_file_for_the_folder(cache: Path) -> None:
+    cache.mkdir()
+    (cache / "muse-adapter").write_text("not a folder\n")
+
+
+def a_device_for_the_cache(cache: Path) -> None:
+    cache.symlink_to(os.devnull)
+
+
+def a_loop_of_links(cache: Path) -> None:
+    cache.mkdir()
+    (cache / "muse-adapter").symlink_to(cache / "muse-adapter")
+
+
+def half_a_file(cache: Path) -> None:
+    (cache / "muse-adapter").mkdir(parents=True)
+    (cache / "muse-adapter" / "versions.json").write_bytes(b'{"format":2,"entries":[{"identity":{"real_path":"/')
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [a_folder_for_the_file, a_file_for_the_folder, a_device_for_the_cache, a_loop_of_links, half_a_file],
+)
+def test_whatever_stands_where_the_cache_should_be_costs_nothing(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    cache = tmp_path / "cache"
+    damage(cache)
+    placed = place(tmp_path / "host", ScriptedHost)
+    with running_adapter(tmp_path, muse=placed.muse, env={"XDG_CACHE_HOME": str(cache)}) as adapter:
+        adapter.initialize()
+        assert ask(adapter, adapter.new_session(tmp_path)) == "end_turn"
+        end(adapter, placed)
+
+
+FULL_DISK: Final = """
+import logging, resource, sys
+from pathlib import Path
+from host_probe import VersionCache, identify, parse_version
+logging.basicConfig()
+resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+identity = identify([sys.executable], {})
+VersionCache(Path(sys.argv[1])).put(identity, parse_version("Muse Code 1.2.1", ""))
+"""
+
+
+def test_a_full_disk_leaves_no_half_of_a_cache(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "cache")]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=True)
+    assert b"is not remembered" in done.stderr and b"Traceback" not in done.stderr
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+# -- nobody to tell
+
+WITHOUT_STDERR: Final = "import os, sys; os.close(2); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+WITH_A_FULL_STDERR: Final = """
+import contextlib, os, sys
+read, write = os.pipe()
+os.set_blocking(write, False)
+with contextlib.suppress(BlockingIOError):
+    while True:
+        os.write(write, b"x" * 4096)
+os.set_blocking(write, True)
+os.dup2(write, 2)
+# Nobody ever reads, and the pipe does not break.
+os.set_inheritable(read, True)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("stderr", [WITHOUT_STDERR, WITH_A_FULL_STDERR], ids=["closed", "full"])
+def test_a_log_that_goes_nowhere_holds_nothing_up(tmp_path: Path, stderr: str) -> None:
+    placed = place(tmp_path / "host", Dies, at="turn/start", deaths=2)
+    command = [sys.executable, "-c", stderr, *COMMAND[1:]]
+    with running_adapter(tmp_path, "--log-level", "debug", muse=placed.muse, command=command) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.write(b"no JSON\n" * 5000)
+        assert ask(adapter, session_id) == "hostDied"
+        assert ask(adapter, session_id) == "end_turn"
         end(adapter, placed)

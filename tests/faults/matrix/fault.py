@@ -15,6 +15,9 @@ more; `mute`: it says nothing any more; `lost`: what was at hand never comes, an
 `malformed` are answers."""
 
 
+Undo = Callable[[], None]
+
+
 def anywhere(phase: Phase) -> str | None:
     """It makes sense in every phase."""
     return None
@@ -48,8 +51,9 @@ class Fault(NamedTuple):
     """What is there of the host afterwards: it serves on, has ended, or is there and of no use."""
     before: bool = False
     """Whether it strikes when the request has arrived and has had no effect."""
-    strike: Callable[[Cell], None] | None = None
-    """What the driver does at the moment, while the host waits for it (`tampering.waits`)."""
+    strike: Callable[[Cell], Undo | None] | None = None
+    """What the driver does at the moment, while the host waits for it (`tampering.waits`). What it gives is done when
+    the answer has come."""
     outcome: str = ""
     """What has to come of it where the client's answer waits for the host's, if the group does not say."""
     expects: Mapping[str, str] = {}

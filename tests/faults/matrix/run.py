@@ -75,12 +75,17 @@ def _acted(phase: Phase, fault: Fault, cell: Cell) -> Json:
     cell.mark()
     with ThreadPoolExecutor(1) as client:
         acting = client.submit(phase.act, cell)
+        undo = None
         try:
             cell.wait_for_strike()
-            fault.strike(cell)
+            undo = fault.strike(cell)
         finally:
             cell.release()
-        return acting.result()
+        try:
+            return acting.result()
+        finally:
+            if undo is not None:
+                undo()
 
 
 def _check(came: str, wanted: str, what: str) -> None:

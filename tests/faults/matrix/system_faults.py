@@ -6,20 +6,18 @@ taken away together with a host is put back when the request of the phase has be
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import shutil
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tests.faults.matrix import tampering_host
-from tests.faults.matrix.cell import ANSWER_SECONDS, Cell
-from tests.faults.matrix.fault import Fault
+from tests.faults.matrix.cell import Cell
+from tests.faults.matrix.fault import Fault, Undo
 from tests.faults.matrix.phases import PHASES, Phase
 from tests.processes import open_descriptors
 
@@ -80,21 +78,16 @@ def _adapter_is_paused(cell: Cell) -> None:
     cell.adapter.process.send_signal(signal.SIGCONT)
 
 
-def _no_descriptors(cell: Cell) -> Callable[[], None]:
-    """From now on the adapter can open nothing; gives what undoes that."""
+def _opens_nothing(cell: Cell) -> Undo:
+    """The adapter can open nothing more."""
     pid = cell.adapter.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_descriptors(pid), before[1]))
-    return lambda: _set(pid, before)
+    return lambda: _allow(pid, before)
 
 
-def _set(pid: int, limits: tuple[int, int]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
-
-
-def _opens_nothing(cell: Cell) -> None:
-    _when_answered(cell, _no_descriptors(cell))
+def _allow(pid: int, limits: tuple[int, int]) -> None:
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
 
 
 def _folder_goes(cell: Cell) -> None:
@@ -108,43 +101,35 @@ def _folder_goes(cell: Cell) -> None:
 # -- both at once: the host dies, and there is no other
 
 
-def _when_answered(cell: Cell, undo: Callable[[], None]) -> None:
-    """Undo it as soon as the request of the phase has its answer, or will get none."""
-
-    def wait() -> None:
-        deadline, at = time.monotonic() + ANSWER_SECONDS, 0
-        while time.monotonic() < deadline:
-            frames = cell.adapter.frames[at:]
-            at += len(frames)
-            if any("method" not in frame and frame["id"] == cell.open_request for frame in frames):
-                break
-            time.sleep(0.01)
-        undo()
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _dies(cell: Cell, undo: Callable[[], None]) -> None:
+def _dies(cell: Cell) -> None:
     """The host that stands still is killed."""
-    _when_answered(cell, undo)
     os.kill(tampering_host.struck_host(cell.folder), signal.SIGKILL)
 
 
-def _vanishes(cell: Cell) -> None:
-    away = _muse(cell).with_name("away")
-    _muse(cell).rename(away)
-    _dies(cell, lambda: _put_back(away, _muse(cell)))
+def _vanishes(cell: Cell) -> Undo:
+    muse, away = _muse(cell), _muse(cell).with_name("away")
+    muse.rename(away)
+    _dies(cell)
+
+    def put_back() -> None:
+        away.rename(muse)
+
+    return put_back
 
 
-def _put_back(away: Path, muse: Path) -> None:
-    away.rename(muse)
+def _dies_without_descriptors(cell: Cell) -> Undo:
+    undo = _opens_nothing(cell)
+    _dies(cell)
+    return undo
 
 
-def _dies_without_descriptors(cell: Cell) -> None:
-    _dies(cell, _no_descriptors(cell))
+def _after_greeting(phase: Phase) -> str | None:
+    return "whether the first host is waited for, or the next is asked, is not settled" if phase.early else None
 
 
 def _keeps_its_folder(phase: Phase) -> str | None:
+    if phase.early:
+        return "there is no session"
     opens = phase.name.startswith(("load", "resume", "fork"))
     return "the next prompt tells the host of a folder that is not there, which it refuses" if opens else None
 
@@ -154,12 +139,13 @@ def _where_retried(outcome: str) -> Mapping[str, str]:
     return {phase.name: outcome for phase in PHASES if phase.retried and phase.needed}
 
 
-def _harmless(name: str, told: str, strike: Callable[[Cell], None], **more: Any) -> Fault:
+def _harmless(name: str, told: str, strike: Callable[[Cell], Undo | None], **more: Any) -> Fault:
     return Fault(name, told, "harmless", "waits", strike=strike, **more)
 
 
-def _gone(name: str, told: str, strike: Callable[[Cell], None], outcome: str) -> Fault:
-    return Fault(name, told, "gone", "waits", {}, "none", strike=strike, expects=_where_retried(outcome), before=True)
+def _gone(name: str, told: str, strike: Callable[[Cell], Undo | None], outcome: str) -> Fault:
+    expects = _where_retried(outcome)
+    return Fault(name, told, "gone", "waits", {}, "none", True, strike, expects=expects, sense=_after_greeting)
 
 
 SYSTEM_FAULTS: Final = (
