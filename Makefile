@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -62,6 +62,10 @@ fuzz: compiled
 # Each rule of the design, broken in a copy to see that a test notices; the page of figures has it.
 rules: compiled
 	$(BIN)/python -m tests.rules_broken --write
+
+# Memory and back-pressure, each load small and big; the page of figures has it. `python -m tests.load NAME` does one.
+load: compiled
+	$(BIN)/python -m tests.load --write
 
 interop: compiled
 	$(BIN)/python -m tests.interop

@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 FIGURES: Final = ROOT / "tests" / "figures"
 PAGE: Final = ROOT / "docs" / "reliability.md"
 
-ORDER: Final = ("faults", "orphans", "load", "fuzz", "model", "soak", "versions", "rules", "cases")
+ORDER: Final = ("faults", "orphans", "load", "fuzz", "frames", "model", "soak", "versions", "rules", "cases")
 """The parts of the page, by the names of their files."""
 
 _HEAD: Final = """\

@@ -34,6 +34,7 @@ def test_every_dependency_has_a_reason_and_no_other_has() -> None:
         "For development": groups.pop("dev") + project["build-system"]["requires"],
         "For packages": groups.pop("dist"),
         "For the site": groups.pop("docs"),
+        "For fuzzing": groups.pop("fuzz"),
     }
     text = doc("dependencies.md")
 
@@ -42,7 +43,7 @@ def test_every_dependency_has_a_reason_and_no_other_has() -> None:
         assert _first_words(section(text, title)) == {_package(line) for line in requirements}
 
 
-@pytest.mark.parametrize("group", ["dev", "dist", "docs"])
+@pytest.mark.parametrize("group", ["dev", "dist", "docs", "fuzz"])
 def test_a_lock_has_what_its_group_asks_for(group: str) -> None:
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"][group]
     lines = (ROOT / f"requirements-{group}.lock").read_text("utf-8").splitlines()

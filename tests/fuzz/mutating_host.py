@@ -1,0 +1,116 @@
+"""A host that is right in everything, and sends damaged frames in each of its turns. It counts what it is answered.
+
+Only the standard library and the damage are used, so that a test does not compare the adapter with itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import sys
+import threading
+from collections import Counter
+from typing import Any
+
+from tests.fuzz.mutation import mutated
+from tests.fuzz.owed import Nothing, answered_as, key_of
+from tests.fuzz.templates import of_host
+from tests.scripted_hosts import Json, ScriptedHost
+
+
+class MutatingHost(ScriptedHost):
+    """Sends `lines` damaged frames in each turn, drawn with `seed`. When its input ends it writes `counted.json`: how
+    many frames it has sent and how many answers it got, and what was answered wrongly."""
+
+    lines = 1000
+    seed = 1
+
+    def __init__(self, directory: str, settings: str) -> None:
+        super().__init__(directory, settings)
+        self.chance = random.Random(self.seed)
+        self.sound = of_host()
+        self.sent = 0
+        self.answers = 0
+        self.lock = threading.Lock()
+        self.owed: Counter[str] = Counter()
+        self.problems: list[str] = []
+
+    def serve(self) -> None:
+        """Frames are read beside writing, or both sides would wait for each other."""
+        frames: list[Json] = []
+        arrived = threading.Condition()
+
+        def read() -> None:
+            for line in sys.stdin.buffer:
+                frame = json.loads(line)
+                if "method" not in frame:
+                    self.count(frame)
+                    continue
+                with arrived:
+                    frames.append(frame)
+                    arrived.notify()
+            with arrived:
+                frames.append({})
+                arrived.notify()
+
+        threading.Thread(target=read, daemon=True).start()
+        while True:
+            with arrived:
+                while not frames:
+                    arrived.wait()
+                frame = frames.pop(0)
+            if not frame:
+                break
+            self.receive(frame)
+        self.report()
+
+    def count(self, frame: Json) -> None:
+        """An answer of the adapter."""
+        key = key_of(frame.get("id"))
+        with self.lock:
+            self.answers += 1
+            error: Any = frame.get("error")
+            if isinstance(error, dict) and (error.get("data") or {}).get("reason") == "duplicateId":
+                return
+            if self.owed[key] <= 0 and len(self.problems) < 20:
+                self.problems.append(f"an answer nobody asked for, or the second one: {json.dumps(frame)[:300]}")
+            self.owed[key] -= 1
+
+    def turn(self, session_id: str, turn_id: str) -> None:
+        self.message(session_id, turn_id, "before ")
+        names = (b"$S", session_id.encode()), (b"$T", turn_id.encode())
+        for _ in range(0, self.lines, 100):
+            data = b"".join(mutated(self.chance, self.chance.choice(self.sound), self.next_id()) for _ in range(100))
+            for name, value in names:
+                data = data.replace(name, value)
+            with self.lock:
+                for line in data.split(b"\n"):
+                    key = answered_as(line)
+                    if key is not Nothing and key is not None:
+                        self.owed[key_of(key)] += 1
+            self.write(data)
+        self.message(session_id, turn_id, "after")
+        self.complete(session_id, turn_id)
+
+    def next_id(self) -> int:
+        self.sent += 1
+        return self.sent
+
+    def on_response(self, frame: Json) -> None:
+        raise AssertionError("responses are counted as they come")
+
+    def on_approval_decide(self, request: Json) -> None:
+        params = request["params"]
+        self.answer(request, commandId=params["commandId"], status="accepted")
+
+    def report(self) -> None:
+        """What was counted, for whoever has started this."""
+        with self.lock:
+            open_now = [key for key, count in self.owed.items() if count > 0]
+        if open_now:
+            self.problems.append(f"{len(open_now)} requests were not answered: {open_now[:5]}")
+        counted = {"frames": self.sent, "answers": self.answers, "problems": self.problems}
+        with contextlib.suppress(OSError):
+            (self.directory / f"counted-{os.getpid()}.json").write_text(json.dumps(counted))

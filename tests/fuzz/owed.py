@@ -1,0 +1,65 @@
+"""Which answer a line deserves, told from the rules by other means than ours (`acp.md §1`, `msp.md §3, §4`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+LONGEST_ID = 1024
+
+
+class Nothing:
+    """The line is not answered."""
+
+
+def answered_as(line: bytes) -> Any:
+    """Under which id a line is answered: `Nothing` if not at all, None for an answer without id."""
+    if not line.strip():
+        return Nothing
+    try:
+        value = strictly(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    usable = value.get("id")
+    if isinstance(usable, str):
+        # Half a character cannot be written back; it is answered as what readers make of it.
+        usable = usable.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if (
+        isinstance(usable, bool)
+        or not isinstance(usable, int | str)
+        or (isinstance(usable, str) and len(usable) > LONGEST_ID)
+    ):
+        usable = None
+    if "method" not in value and ("result" in value or "error" in value):
+        return Nothing
+    sound = value.get("jsonrpc") == "2.0" and isinstance(value.get("method"), str)
+    return Nothing if sound and "id" not in value else usable
+
+
+def strictly(line: bytes) -> Any:
+    """The value of a line, by the standard library.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON that both sides of a wire can write.
+    """
+    return json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
+
+
+def key_of(request_id: Any) -> str:
+    """`1`, `"1"` and no id are three things."""
+    return repr(request_id)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(word)
+
+
+def _finite(word: str) -> float:
+    return float(word) if math.isfinite(float(word)) else _refuse(word)
+
+
+def _integer(word: str) -> int | float:
+    return int(word) if len(word) < 25 and -(2**63) <= int(word) < 2**64 else _finite(word)
