@@ -98,7 +98,8 @@ class Conversation:
         )
         self._session = Session(host, style.session_id, self._changed, background)
         self.tasks = Tasks(self._session, background, self._projection.refresh_tasks)
-        self._gate = EventGate(self._session.receive, background)
+        self._gate = EventGate(self._session.receive, background, self._session.tell_on)
+        self._session.may_tell = lambda: not self._gate.is_held
         self._attachment = Attachment(
             self._session,
             hosts,

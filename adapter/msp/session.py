@@ -224,7 +224,7 @@ class Session:
         params = {"sessionId": self.session_id, **params}
         command_id = command_id or uuid7()
         try:
-            return await self.host.command(method, params, command_id=command_id, trace=trace)
+            return await self.host.command(method, params, command_id=command_id, trace=trace, wanted=wanted)
         except HostClosed as error:
             missed: HostGone | MspError = error
         except MspError as error:
@@ -236,7 +236,7 @@ class Session:
         await self.return_to_host(missed)
         if not wanted():
             raise missed
-        return await self.host.command(method, params, command_id=command_id, trace=trace)
+        return await self.host.command(method, params, command_id=command_id, trace=trace, wanted=wanted)
 
     async def start_turn(
         self,
@@ -320,10 +320,17 @@ class Session:
         return await self.command("session/setApprovalMode", {"mode": mode})
 
     async def decide(
-        self, approval_id: str, requirement_id: Any, choice_id: str, feedback: str | None = None
+        self,
+        approval_id: str,
+        requirement_id: Any,
+        choice_id: str,
+        feedback: str | None = None,
+        *,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Params:
         """Decide one stage of an approval with a choice the host offered; `feedback` only with a choice that accepts
-        it. The ack says whether that was the last stage (`terminal`).
+        it. The ack says whether that was the last stage (`terminal`). A host that was too busy for it gets it again
+        while it is `wanted`.
 
         Raises:
             MspError, HostGone: as for `Host.command`.
@@ -336,7 +343,7 @@ class Session:
         }
         if feedback is not None:
             params["feedback"] = feedback
-        return await self.host.command("approval/decide", params)
+        return await self.host.command("approval/decide", params, wanted=wanted)
 
     async def stop_subagent(self, subagent_id: str) -> None:
         """Ask the host to stop one subagent of this session.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from tests.adapter_process import Json
+from tests.adapter_process import Json, running_adapter
 from tests.faults.scripted_turns import Plays, Step, delta, ended, item, started
 from tests.faults.with_host import opened
 
@@ -142,3 +142,25 @@ def test_h6_a_prompt_whose_end_was_lost_is_answered_when_its_turn_no_longer_runs
         assert error["data"]["retryable"] is False
         assert it.prompt() == {"stopReason": "end_turn"}
         assert it.text() == "the next"
+
+
+def test_k3_nothing_of_the_next_turn_comes_before_the_answer_to_one_with_a_gap(tmp_path: Path) -> None:
+    """What was lost is read back with all that came meanwhile, the next turn among it (`acp.md §25`, point 67)."""
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        for number in range(8):
+            first = adapter.begin_prompt(session_id, "gap 2")
+            second = adapter.begin_prompt(session_id, f"note {number}")
+            for request_id in (first, second):
+                assert adapter.response(request_id)["result"] == {"stopReason": "end_turn"}
+            said = [
+                frame["id"] if "id" in frame else frame["params"]["update"]["content"]["text"]
+                for frame in adapter.frames
+                if frame.get("id") in (first, second)
+                or frame.get("params", {}).get("update", {}).get("sessionUpdate") == "agent_message_chunk"
+            ]
+            answer = said.index(first)
+            assert f"You said: note {number} — noted ✓" in "".join(map(str, said[answer:]))
+            adapter.frames.clear()
+        assert adapter.finish() == 0

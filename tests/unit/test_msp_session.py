@@ -106,6 +106,22 @@ def pages(*results: Json | Exception) -> Callable[[Json], Json]:
     return answer
 
 
+async def test_a_change_that_cannot_be_told_costs_only_itself(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(page=pages(page(2, 3))) as told:
+        taken = told.session._on_change
+
+        def choosy(change: Change) -> None:
+            if isinstance(change, TextAppended) and change.text in ("m1", "m2"):
+                raise TypeError("not this one")
+            taken(change)
+
+        told.session._on_change = choosy
+        told.tell(message(1), gap(1, 4), message(4), message(5))
+        await told.rests()
+        assert told.shown == ["m3", "m4", "m5"]
+        assert caplog.text.count("telling of a change failed") == 2
+
+
 async def test_a_gap_is_filled_in_its_place() -> None:
     async with listening(page=pages(page(2, 3))) as told:
         told.tell(message(1), gap(1, 4), message(4), message(5))
@@ -297,3 +313,15 @@ async def test_commands_name_the_session_and_what_they_are_about() -> None:
         assert all(row["sessionId"] == "ses-1" for row in params)
         assert "ifBusy" not in params[0] and params[1]["ifBusy"] == "replace"
         assert params[3]["requirementId"] == {"sourceIndex": 2} and params[3]["choiceId"] == "allow_once"
+
+
+async def test_a_change_can_hold_those_that_came_with_it() -> None:
+    async with listening(page=pages(page(2, 3))) as told:
+        holds = True
+        told.session.may_tell = lambda: not (holds and "m2" in told.shown)
+        told.tell(message(1), gap(1, 4), message(4))
+        await told.rests()
+        assert told.shown == ["m1", "m2"]
+        holds = False
+        told.session.tell_on()
+        assert told.shown == ["m1", "m2", "m3", "m4"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from anyio.lowlevel import checkpoint
@@ -28,10 +30,14 @@ class EventGate:
     The end of a turn waits until everything that came with it is there, since the notice of a gap may come after the
     event behind the gap (`msp.md §11.4`), and what is missing belongs before the answer. A gap is handed on in its
     place among what waits, not where its notice came.
+
+    What was lost is read back many events at a time, behind the gate; so who tells of them asks `is_held` before each,
+    and is asked to `tell_on` before anything else passes.
     """
 
-    def __init__(self, receive: Sink, background: Background) -> None:
+    def __init__(self, receive: Sink, background: Background, tell_on: Callable[[], None] = lambda: None) -> None:
         self._receive = receive
+        self._tell_on = tell_on
         self._background = background
         self._listening_on = False
         self._waiting: deque[tuple[str, Params]] = deque()
@@ -71,6 +77,11 @@ class EventGate:
                 return at + 1
         return 0
 
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing may pass now."""
+        return self._holds > 0
+
     def hold(self) -> None:
         """Keep what comes from now on; as often as it is held, it has to be released."""
         self._holds += 1
@@ -89,11 +100,15 @@ class EventGate:
             return
         self._handing = True
         try:
+            self._hand_on("gap", self._tell_on)
             while self._waiting and not self._holds:
-                event = self._waiting.popleft()
-                try:
-                    self._receive(*event)
-                except Exception:
-                    log.exception("a session's %s could not be handled", event[0])
+                method, params = self._waiting.popleft()
+                self._hand_on(method, partial(self._receive, method, params))
         finally:
             self._handing = False
+
+    def _hand_on(self, what: str, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception:
+            log.exception("a session's %s could not be handled", what)

@@ -1,0 +1,135 @@
+"""`make soak`: the real adapter with twenty sessions, for half an hour.
+
+`SOAK_SECONDS` is how long, `--seed N` repeats the choices of a run, `--write` keeps its figures. Exits 1 if anything is
+not as it must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.reliability import Figures
+from tests.soak.findings import Findings
+from tests.soak.lane import Lane, Plan
+
+DEFAULT_SECONDS: Final = 1800.0
+
+PLANS: Final = (
+    Plan("steady", "1.2.1", 10, life=(86_400.0, 86_400.0), kill=(100.0, 200.0), faults=False),
+    Plan("stormy", "1.2.1", 5, life=(6.0, 45.0), kill=(3.0, 20.0), faults=True),
+    Plan("newer", "1.4.13", 5, life=(6.0, 45.0), kill=(3.0, 20.0), faults=True),
+)
+
+WARM_SECONDS: Final = 60.0
+"""After this an adapter has seen everything once, and what it grows by from then on counts."""
+
+MOST_GROWTH: Final = 1.5
+"""Memory at the end, as a multiple of that when it was warm."""
+
+MOST_MEMORY: Final = 250.0
+"""MiB that no adapter may ever have."""
+
+MORE_DESCRIPTORS: Final = 16
+"""How many more descriptors there may be at the end than when it was warm: hosts come and go."""
+
+STAGGER_SECONDS: Final = 0.5
+
+
+def main() -> int:
+    """Run, tell, and perhaps keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--write", action="store_true", help="write the figures to docs/reliability.md")
+    options = parser.parse_args()
+    seconds = float(os.environ.get("SOAK_SECONDS") or DEFAULT_SECONDS)
+    print(f"soak: {seconds:g} s, seed {options.seed}", flush=True)
+    findings = Findings()
+    with tempfile.TemporaryDirectory() as directory:
+        ends = time.monotonic() + seconds
+        lanes = [Lane(plan, options.seed, Path(directory) / plan.name, findings, ends) for plan in PLANS]
+        threads = [threading.Thread(target=lane.run) for lane in lanes]
+        for thread in threads:
+            thread.start()
+            time.sleep(STAGGER_SECONDS)
+        for thread in threads:
+            thread.join()
+    rows = [*_memory(findings), *_operations(findings)]
+    _print(findings, rows)
+    if options.write:
+        _figures(findings, seconds, rows).keep("soak")
+    return 1 if findings.problems.total() else 0
+
+
+def _memory(findings: Findings) -> list[list[str]]:
+    """What the longest run of an adapter had of memory and descriptors, which may not grow."""
+    for name, samples in findings.memory.items():
+        if max(memory for _, memory, _ in samples) > MOST_MEMORY:
+            findings.problem("memory", f"{name}: more than {MOST_MEMORY:g} MiB")
+    longest = max(findings.memory.values(), key=lambda samples: samples[-1][0] - samples[0][0])
+    began = longest[0][0]
+    warm = [each for each in longest if each[0] >= began + WARM_SECONDS]
+    if len(warm) < 2:
+        return [["memory of the longest run of an adapter, at most", f"{max(each[1] for each in longest):.0f} MiB"]]
+    (_, before, opened), (at, after, left) = warm[0], warm[-1]
+    if after > before * MOST_GROWTH:
+        findings.problem("memory", f"{before:.0f} MiB after {WARM_SECONDS:g} s, {after:.0f} MiB at the end")
+    if left > opened + MORE_DESCRIPTORS:
+        findings.problem("descriptors", f"{opened} after {WARM_SECONDS:g} s, {left} at the end")
+    most = max(each[1] for each in longest)
+    return [
+        ["longest run of one adapter", f"{at - began:.0f} s"],
+        ["its memory after one minute, at the end, at most", f"{before:.0f}, {after:.0f}, {most:.0f} MiB"],
+        ["its descriptors after one minute, at the end", f"{opened}, {left}"],
+    ]
+
+
+def _operations(findings: Findings) -> list[list[str]]:
+    return [
+        [f"{name}: p50, p99", f"{middle * 1000:.0f} ms, {late * 1000:.0f} ms ({many:,} times)"]
+        for name, many, middle, late in findings.operations()
+    ]
+
+
+_TOLD: Final = (
+    *("turns", "turns that have ended", "turns that have failed", "turns that have cancelled", "turns that have died"),
+    *("questions for permission", "reads", "bytes read", "sessions opened again", "hosts that died", "hosts killed"),
+    *("adapters ended: close", "adapters ended: terminate", "adapters ended: interrupt", "adapters ended: kill"),
+    *("pauses of reading", "hosts that stood still"),
+    "frames judged",
+)
+
+
+def _counted(findings: Findings) -> list[list[str]]:
+    return [[name, f"{findings.counts[name]:,}"] for name in _TOLD]
+
+
+def _print(findings: Findings, rows: list[list[str]]) -> None:
+    for name, value in [*_counted(findings), *rows]:
+        print(f"{name:56} {value}")
+    for what, many in sorted(findings.excused.items()):
+        print(f"in order, since a host had died or something ran: {what} ({many} times)")
+    for kind, many in sorted(findings.problems.items()):
+        print(f"WRONG: {kind}, {many} times")
+    print("all as it must be" if not findings.problems else f"{findings.problems.total()} problems")
+
+
+def _figures(findings: Findings, seconds: float, rows: list[list[str]]) -> Figures:
+    return Figures(
+        title="Half an hour of everything",
+        command="make soak",
+        told="",
+        columns=["", ""],
+        rows=[*_counted(findings), *rows],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
