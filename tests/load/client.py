@@ -32,10 +32,10 @@ class LoadClient:
     """`answers` are the responses by id, `text` the text of messages by session, `cards` the newest members of each
     card, `chunks` how many updates with text there were."""
 
-    def __init__(self, home: Path, muse: str, command: Sequence[str], args: Sequence[str]) -> None:
+    def __init__(self, home: Path, muse: str, command: Sequence[str]) -> None:
         self.home = home
         self.process = subprocess.Popen(
-            [*command, "--muse", muse, *args],
+            [*command, "--muse", muse],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -180,11 +180,9 @@ class LoadClient:
 
 
 @contextmanager
-def load_client(
-    home: Path, muse: str, *args: str, command: Sequence[str] = COMMAND, **meta: object
-) -> Iterator[LoadClient]:
-    """A client with its adapter, initialized and with a host that is there; gone afterwards. `meta` are extensions."""
-    client = LoadClient(home, muse, command, args)
+def load_client(home: Path, muse: str, meta: Json, command: Sequence[str] = COMMAND) -> Iterator[LoadClient]:
+    """A client with its adapter, initialized with these extensions; gone afterwards."""
+    client = LoadClient(home, muse, command)
     try:
         client.call("initialize", INITIALIZE | {"clientCapabilities": {"_meta": meta}})
         yield client

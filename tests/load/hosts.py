@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 from typing import Any, Final
 
 from tests.scripted_hosts import Json, ScriptedHost, idle_for_ever
@@ -30,6 +31,8 @@ class LoadHost(ScriptedHost):
     def serve(self) -> None:
         """As the scripted host, but nothing of what came is kept."""
         self.kept: list[Json] = []
+        self.stopped: set[str] = set()
+        self.writing = threading.Lock()
         while line := sys.stdin.buffer.readline():
             self.receive(json.loads(line))
 
@@ -40,6 +43,17 @@ class LoadHost(ScriptedHost):
         where = self.admit(request)
         asked = json.loads("".join(part.get("text", "") for part in request["params"]["input"]))
         getattr(self, "play_" + asked.pop("play"))(*where, **asked)
+
+    def on_turn_interrupt(self, request: Json) -> None:
+        with (self.directory / "interrupted").open("a") as interrupted:
+            interrupted.write(f"{request['params']['turnId']}\n")
+        self.stopped.add(request["params"]["turnId"])
+        # Others write, and may have to wait.
+        threading.Thread(target=super().on_turn_interrupt, args=(request,), daemon=True).start()
+
+    def write(self, data: bytes) -> None:
+        with self.writing:
+            super().write(data)
 
     # -- what is played
 
@@ -55,13 +69,17 @@ class LoadHost(ScriptedHost):
         self.item("completed", session_id, turn_id, item_id, text=text * count)
         self.complete(session_id, turn_id)
 
-    def play_flood(self, session_id: str, turn_id: str, count: int, text: str) -> None:
-        """The same beside everything else, in a turn that goes on until it is stopped."""
+    def play_flood(self, session_id: str, turn_id: str, turns: int) -> None:
+        """A message that goes on until its turn is stopped, beside everything else; it begins when so many turns have
+        been started, since nothing can be written beside it then."""
 
         def flood() -> None:
+            while len(self.turns) < turns:
+                time.sleep(0.01)
             item_id = f"{turn_id}-message"
             self.item("started", session_id, turn_id, item_id, text="")
-            self._deltas(session_id, item_id, count, text, "text")
+            while turn_id not in self.stopped:
+                self._deltas(session_id, item_id, 1000, "x" * 100, "text")
 
         threading.Thread(target=flood, daemon=True).start()
 
@@ -177,8 +195,8 @@ class LoadHost(ScriptedHost):
 
 
 class RunningHost(LoadHost):
-    """A stored session in which a turn runs: for each page that is read, `noise` pieces of a message come, for the first
-    `pages` of them; then the turn ends."""
+    """A stored session in which a turn runs: with each of the first `pages` that are read, `noise` pieces of a message
+    come; then the turn ends."""
 
     keeps = True
     events = 1000
