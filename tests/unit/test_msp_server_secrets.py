@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapter.msp.errors import HostClosed, MspError
-from adapter.msp.secrets import HIDDEN, scrub
+from adapter.msp.secret_shapes import without_shapes
+from adapter.msp.secrets import HIDDEN, PLAIN, scrub
 from adapter.msp.server_secrets import MOST_VALUES, ServerSecrets
 
 
@@ -60,3 +63,19 @@ def test_q2_an_error_in_a_log_has_none_of_the_hosts_words() -> None:
     assert str(error) == "commandRejected, … (-32050)"
     gone = HostClosed("it ended", "; its last words: quince")
     assert (str(gone), gone.details) == ("it ended", "it ended; its last words: quince")
+
+
+@given(st.from_regex(PLAIN, fullmatch=True))
+def test_what_is_plain_looks_like_no_secret(text: str) -> None:
+    assert without_shapes(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["muse", "muse-simulated", "1.2.1", "1.4.0-R3057.1", f"sha256:{64 * 'a'}", "sessionMcp"]
+)
+def test_what_handshakes_say_is_plain(text: str) -> None:
+    assert PLAIN.fullmatch(text)
+
+
+def test_a_plain_word_that_is_known_for_a_secret_is_hidden() -> None:
+    assert scrub("quinces", {"DEMO_TOKEN": "quinces"}) == HIDDEN
