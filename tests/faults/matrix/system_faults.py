@@ -124,7 +124,9 @@ def _dies_without_descriptors(cell: Cell) -> Undo:
 
 
 def _after_greeting(phase: Phase) -> str | None:
-    return "whether the first host is waited for, or the next is asked, is not settled" if phase.early else None
+    if phase.early:
+        return "whether the first host is waited for, or the next is asked, is not settled"
+    return "another host serves already" if phase.restricted or phase.name.startswith("move-") else None
 
 
 def _keeps_its_folder(phase: Phase) -> str | None:
@@ -136,7 +138,8 @@ def _keeps_its_folder(phase: Phase) -> str | None:
 
 def _where_retried(outcome: str) -> Mapping[str, str]:
     """Where another host would be asked."""
-    return {phase.name: outcome for phase in PHASES if phase.retried and phase.needed}
+    again = [phase for phase in PHASES if (phase.retried and phase.needed) or phase.name.startswith("set-")]
+    return {phase.name: outcome for phase in again}
 
 
 def _harmless(name: str, told: str, strike: Callable[[Cell], Undo | None], **more: Any) -> Fault:
