@@ -101,14 +101,17 @@ class HostProcess:
                 ours.append(pair[parent_end])
                 theirs.append(pair[1 - parent_end])
             widen_pipe(ours[1])
-            process = await anyio.open_process(
-                list(command.argv),
-                stdin=theirs[0],
-                stdout=theirs[1],
-                stderr=theirs[2],
-                env=environ,
-                start_new_session=sys.platform != "win32",
-            )
+            # Shielded, so that a cancellation cannot come between the start of the process and our holding it: what it
+            # had started by then would be nobody's.
+            with anyio.CancelScope(shield=True):
+                process = await anyio.open_process(
+                    list(command.argv),
+                    stdin=theirs[0],
+                    stdout=theirs[1],
+                    stderr=theirs[2],
+                    env=environ,
+                    start_new_session=sys.platform != "win32",
+                )
         except BaseException:
             for fd in ours:
                 os.close(fd)

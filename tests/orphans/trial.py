@@ -207,7 +207,7 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
     if isinstance(how, signal.Signals):
         process.send_signal(how)
     elif how == "eof":
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             adapter.close_input()
     else:
         _stop_reading(adapter)
@@ -246,7 +246,7 @@ def _stop_reading(adapter: AdapterProcess) -> None:
     os.dup2(nothing, adapter.process.stdout.fileno())
     os.close(nothing)
     for _ in range(100):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             adapter.begin("session/list", {})
         if adapter.process.poll() is not None:
             break

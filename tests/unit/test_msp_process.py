@@ -147,6 +147,18 @@ async def test_ending_twice_and_together_is_one_end() -> None:
         assert process.exit_code == -signal.SIGTERM
 
 
+async def test_what_was_started_is_held_whatever_is_cancelled_meanwhile() -> None:
+    process = None
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        process = await HostProcess.spawn(shell("exec cat"))
+    assert process is not None
+    with anyio.fail_after(PATIENCE):
+        await process.end(LONG)
+    process.close_pipes()
+    assert process.exit_code == 0
+
+
 # -- what is left behind
 
 
