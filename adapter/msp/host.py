@@ -300,9 +300,16 @@ class Host(EventRouting):
         return await self._call(method, params, trace, budgets.request_timeout(method, command=False))
 
     async def command(
-        self, method: str, params: Params, *, command_id: str | None = None, trace: Params | None = None
+        self,
+        method: str,
+        params: Params,
+        *,
+        command_id: str | None = None,
+        trace: Params | None = None,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Params:
-        """Send a command under one `commandId`, again if the host was too busy to admit it, and return the ack.
+        """Send a command under one `commandId`, again if the host was too busy to admit it and it is still `wanted`,
+        and return the ack.
 
         The ack is admission, not outcome (`msp.md §6`).
 
@@ -320,6 +327,8 @@ class Host(EventRouting):
                 if delay is None:
                     raise
                 await anyio.sleep(delay)
+                if not wanted():
+                    raise
                 attempt += 1
             else:
                 if ack.get("commandId", command_id) != command_id:

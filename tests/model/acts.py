@@ -11,6 +11,7 @@ from tests.model.stage import ROOT, Dialog, Stage
 from tests.model.store import Json, Stored, Turn
 
 MOST_SESSIONS: Final = 3
+MOST_PROMPTS: Final = 3
 
 ALLOW: Final[Json] = {"choiceId": "yes", "label": "Yes", "decision": "approved", "scope": "once"}
 ALWAYS: Final[Json] = {"choiceId": "always", "label": "Ever", "decision": "approvedForSession", "scope": "session"}
@@ -120,6 +121,10 @@ class Acts:
     def known(self) -> list[str]:
         """Sessions that can be opened."""
         return [*self.closed, *self.open]
+
+    def patient(self) -> list[str]:
+        """Open sessions that do not have many prompts yet."""
+        return [each for each in self.open if len(self.stage.checks.open_prompts(each)) < MOST_PROMPTS]
 
     def room(self) -> list[str]:
         """Whether one more may be open."""
@@ -347,7 +352,7 @@ class Acts:
         loaded, running, dialogs = self.loaded(), self.running(), self.dialogs()
         host = [] if self.stage.host is None else [self.stage.host]
         return {
-            "prompt": (self.open, self.prompt),
+            "prompt": (self.patient(), self.prompt),
             "cancel": ([each for each in self.open if self.stage.checks.open_prompts(each)], self.cancel),
             "take back": (list(self.stage.requests), self.take_back),
             "choose": (dialogs, self.choose),
@@ -383,17 +388,17 @@ class Acts:
 
 
 WEIGHTS: Final[dict[str, int]] = {
-    "prompt": 4,
-    "write": 4,
-    "ask for approval": 6,
-    "choose the newest": 5,
+    "choose the newest": 6,
     "choose": 2,
+    "ask for approval": 6,
+    "answer": 6,
+    "refuse": 2,
+    "write": 5,
     "finish a message": 2,
     "end a turn": 3,
-    "answer": 5,
-    "refuse": 2,
-    "change the pace": 2,
+    "prompt": 4,
     "cancel": 2,
+    "change the pace": 2,
     "wait": 2,
     "take back": 1,
     "answer oddly": 1,

@@ -195,7 +195,6 @@ class Checks:
             if stop != "cancelled":
                 self._wrong(f"cancelled before: {told}")
             return
-        ended = any(turn.state == "ended" for turn in turns)
         if stop == "cancelled":
             if not prompt.stopped and not any(turn.terminal in ("cancelled", "unqueued") for turn in turns):
                 self._wrong(f"nobody had cancelled it: {told}")
@@ -203,11 +202,13 @@ class Checks:
             paused = not self.forms and any(turn.asked for turn in turns)
             if not paused and not any(turn.terminal == "completed" for turn in turns):
                 self._wrong(f"not completed: {told}")
-            if not paused and not prompt.excused:
+            if not paused:
                 self._check_texts(prompt.session, turns)
         elif stop is not None:
             self._wrong(f"an odd end: {told}")
-        elif not prompt.excused and not (ended and any(turn.terminal == "failed" for turn in turns)):
+        elif prompt.excused or any(not turn.clean for turn in turns):
+            return
+        elif not any(turn.terminal == "failed" for turn in turns):
             self._wrong(f"it had not failed: {told}")
 
     def _turns(self, prompt: Prompt) -> list[Turn]:

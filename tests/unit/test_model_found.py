@@ -68,3 +68,22 @@ def test_a_message_that_answers_a_question_is_stopped_without_waiting_for_the_ho
     acts.cancel(stored.id, PLAIN)
     stage.go()
     assert answer.answer == {"jsonrpc": "2.0", "id": "answer", "result": {"stopReason": "cancelled"}}
+
+
+@pytest.mark.acp(93)
+@pytest.mark.parametrize("kind", ["overloaded", "backpressured"])
+def test_a_consent_that_the_host_was_too_busy_for_is_not_sent_again_after_a_stop(stage: Stage, kind: str) -> None:
+    acts, stored = opened(stage, forms=False)
+    assert stored.running is not None
+    acts.ask_approval((stored, stored.running), PLAIN)
+    stage.go()
+    acts.host.slow = True
+    acts.choose(acts.dialogs()[0], PLAIN)
+    stage.go()
+    acts.host.answer(acts.host.waiting.pop(0), refusal=kind)
+    stage.go()
+    assert stage.checks.consents.allowed == 1
+    acts.cancel(stored.id, PLAIN)
+    stage.go(1.0)
+    assert stage.checks.problems() == []
+    assert "approval/decide" not in [frame["method"] for frame in acts.waiting()]

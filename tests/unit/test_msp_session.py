@@ -39,7 +39,7 @@ class Answering:
         return self.answers[method.partition("/")[2]](params)
 
     async def command(
-        self, method: str, params: Json, *, command_id: str | None = None, trace: Json | None = None
+        self, method: str, params: Json, *, command_id: str | None = None, trace: Json | None = None, **more: Any
     ) -> Json:
         self.commanded.append((method, params, command_id))
         return {"commandId": command_id, "turnId": "turn-1"}

@@ -240,7 +240,14 @@ class Dialogs:
         known = self._session.fold.open_approvals.get(approval_id)
         asked.deciding = True
         try:
-            ack = await self._session.decide(approval_id, requirement, decision.choice_id, decision.feedback)
+            ack = await self._session.decide(
+                approval_id,
+                requirement,
+                decision.choice_id,
+                decision.feedback,
+                # A stop that comes before the host has taken a consent in takes it back.
+                wanted=lambda: not self._is_refused(asked) or decision == self._refusal(asked.params),
+            )
         except (MspError, HostGone) as error:
             asked.deciding = False
             if self._session.host.gone is not None:
