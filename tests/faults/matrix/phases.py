@@ -4,9 +4,10 @@ fault strikes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from tests.adapter_process import Json
+from tests.faults.matrix import expectations as come
 from tests.faults.matrix import steps
 from tests.faults.matrix.cell import Cell
 
@@ -40,6 +41,8 @@ class Phase(NamedTuple):
     after: int = 0
     restricted: bool = False
     """Whether it is about a host that was started without its tools for writing and running."""
+    left: bool = False
+    """Whether the host is not needed afterwards."""
     early: bool = False
     """Whether the moment is over before there can be a session."""
 
@@ -52,322 +55,192 @@ def is_cancelled(result: Json) -> bool:
     return bool(result["stopReason"] == "cancelled")
 
 
-STARTED: Final = "ok or -32603 hostStartFailed"
-"""A host that fails before anybody has asked for one is replaced by the next one."""
+def _phase(name: str, told: str, act: Callable[[Cell], Json], method: str, **more: Any) -> Phase:
+    return Phase(name, told, act, **{"at": "answer", "method": method, **more})
 
 
-def _start(name: str, told: str, at: Literal["spawn", "answer"], method: str = "", *, needed: bool = True) -> Phase:
-    late = "-32603 hostStartTimeout"
-    begins = {"lost": late, "mute": late, "deaf": late, "too-late": "ok", "closes-stdin": late}
-    early = {"gone": STARTED, "malformed": STARTED, "refused": STARTED, **begins}
-    asked = {"mute": "-32603 hostTimeout"}
-    return Phase(
-        name,
-        told,
-        steps.new,
-        at,
-        method,
-        steps.nothing,
-        early=True,
-        retried=True,
-        needed=needed,
-        more=True,
-        expects=early if needed else asked,
-    )
+def _start(name: str, told: str, method: str = "", **more: Any) -> Phase:
+    usual = {"arrange": steps.nothing, "early": True, "retried": True, "more": True}
+    return _phase(name, told, steps.new, method, **{**usual, "expects": come.STARTING, **more})
 
 
-def _opens(name: str, told: str, act: Callable[[Cell], Json], method: str, *, needed: bool = True) -> Phase:
-    return Phase(name, told, act, "answer", method, steps.stored, needed=needed, retried=needed)
+def _stored(name: str, told: str, act: Callable[[Cell], Json], method: str, **more: Any) -> Phase:
+    return _phase(name, told, act, method, arrange=steps.stored, **{"retried": True, **more})
 
 
-def _told(event: str, script: str = "hello") -> Phase:
+def _in_turn(name: str, told: str, act: Callable[[Cell], Json], method: str, **more: Any) -> Phase:
+    """A turn runs, and its end is waited for."""
+    return _phase(name, told, act, method, **{"right": ends_turn, "needed": False, "turn": True, **more})
+
+
+def _told(event: str, **more: Any) -> Phase:
     name = "tell-" + event.replace("/", "-")
-    act = steps.prompting(script)
-    return Phase(name, f"a turn is told of: {event}", act, "event", event, right=ends_turn, needed=False, turn=True)
+    return _in_turn(name, f"a turn is told of: {event}", steps.prompting("hello"), event, at="event", **more)
 
 
-def _command(name: str, text: str, method: str) -> Phase:
-    return Phase(name, f"the command {text.split()[0]}", steps.prompting(text), "answer", method, right=ends_turn)
+def _sent_again(name: str, told: str, act: Callable[[Cell], Json], method: str, **more: Any) -> Phase:
+    return _phase(name, told, act, method, retried=True, **{"expects": come.SENT_AGAIN, **more})
 
 
-def _read(name: str, told: str, method: str) -> Phase:
-    return Phase(name, told, steps.read, "answer", method, steps.output, version="1.2.1", restricted=True)
+def _command(name: str, text: str, method: str, **more: Any) -> Phase:
+    return _sent_again(name, f"the command `{text}`", steps.prompting(text), method, right=ends_turn, **more)
 
 
-NO_SESSION: Final = {"error-sessionNotFound": "-32603 hostError", "error-sessionNotLoaded": "-32603 hostError"}
-"""The client has named no session that could be unknown."""
+def _moves(name: str, told: str, method: str, **more: Any) -> Phase:
+    """A session goes to a host that was started without its tools for writing and running."""
+    usual = {"arrange": steps.restricted, "right": ends_turn, "restricted": True}
+    return _phase(name, told, steps.prompting("hello"), method, **{**usual, **more})
 
-EMPTY: Final = {"result-empty": "ok", "result-null": "ok"}
-"""Nothing of the answer is needed."""
 
-TAKEN_IN: Final = {"ignores": "-32603 hostTimeout", "lost": "ok", "error-sessionNotLoaded": "ok"}
-"""The events of the turn say that a prompt was taken in, also without an answer; a host that has unloaded the session
-is asked to load it again."""
+def _read(name: str, told: str, method: str, **more: Any) -> Phase:
+    usual = {"arrange": steps.output, "version": "1.2.1", "restricted": True, "more": True, "expects": come.READ}
+    return _phase(name, told, steps.read, method, **{**usual, **more})
 
-UNKNOWN_END: Final = "-32603 turnEndUnknown"
+
+def _stops(name: str, told: str, script: str, method: str) -> Phase:
+    arrange = steps.task_of(script)
+    return _phase(name, told, steps.stop_task, method, arrange=arrange, expects=come.EMPTY)
+
 
 PHASES: Final = (
-    _start("start", "the host has been started", "spawn"),
-    _start("handshake", "the host is greeted", "answer", "initialize"),
-    _start(
-        "abilities", "the host is asked what it can do: the first question", "answer", "session/rename", needed=False
-    ),
-    _start("abilities-list", "the last question", "answer", "session/list", needed=False),
-    Phase("new", "a session is started", steps.new, "answer", "session/start", retried=True, expects=NO_SESSION),
-    Phase("new-models", "its models are asked for", steps.new, "answer", "model/list", needed=False),
-    Phase("new-skills", "its skills are asked for", steps.new, "answer", "skill/list", needed=False),
-    _opens("load", "a stored session is opened", steps.load, "session/resume")._replace(more=True),
-    _opens("load-page", "its past is read", steps.load, "view/page")._replace(retried=False),
-    _opens("resume", "the same without its past", steps.resume, "session/resume"),
-    Phase(
+    # a host is started
+    _start("start", "the host has been started", at="spawn"),
+    _start("handshake", "the host is greeted", "initialize"),
+    _start("abilities", "it is asked what it can do", "session/rename", needed=False, expects=come.SILENT),
+    _start("abilities-list", "the last question of these", "session/list", needed=False, expects=come.SILENT),
+    # a session is opened
+    _phase("new", "a session is started", steps.new, "session/start", retried=True, expects=come.NO_SESSION),
+    _phase("new-models", "its models are asked for", steps.new, "model/list", needed=False),
+    _phase("new-skills", "its skills are asked for", steps.new, "skill/list", needed=False),
+    _stored("load", "a stored session is opened", steps.load, "session/resume", more=True),
+    _stored("load-page", "its past is read", steps.load, "view/page", retried=False),
+    _stored("resume", "the same without its past", steps.resume, "session/resume"),
+    _phase(
         "fork-read",
         "a session is looked at, to be copied",
         steps.fork,
-        "answer",
         "session/read",
         retried=True,
         more=True,
-        expects={**EMPTY, "result-wrong": "ok"},
+        expects=come.LOOKED_AT,
     ),
-    Phase("fork", "a session is copied", steps.fork, "answer", "session/fork", retried=True, more=True),
-    Phase("fork-resume", "the copy is opened", steps.fork, "answer", "session/resume", retried=True),
-    Phase("list", "the sessions are listed", steps.listing, "answer", "session/list", expects=NO_SESSION),
-    Phase(
-        "list-page", "their names are looked for", steps.listing, "answer", "view/page", needed=False, version="1.2.1"
-    ),
-    Phase(
+    _phase("fork", "a session is copied", steps.fork, "session/fork", retried=True, more=True),
+    _phase("fork-resume", "the copy is opened", steps.fork, "session/resume", retried=True),
+    _phase("list", "the sessions are listed", steps.listing, "session/list", expects=come.NO_SESSION),
+    _phase("list-page", "their names are looked for", steps.listing, "view/page", needed=False, version="1.2.1"),
+    # a turn
+    _phase(
         "prompt",
         "a prompt is taken in",
         steps.prompting("hello"),
-        "answer",
         "turn/start",
         right=ends_turn,
         retried=True,
-        expects=TAKEN_IN,
+        expects=come.TAKEN_IN,
     ),
     _told("turn/started"),
     _told("item/started"),
     _told("item/delta"),
     _told("item/completed"),
     _told("session/tokenUsage"),
-    _told("turn/completed")._replace(expects={"lost": UNKNOWN_END, "too-long": UNKNOWN_END}),
-    Phase(
+    _told("turn/completed", expects=come.UNTOLD),
+    _in_turn("gap", "what was lost is read", steps.prompting("gap"), "view/page", turn=False),
+    _phase(
         "cancel",
         "a turn is stopped",
         steps.cancel,
-        "answer",
         "turn/interrupt",
-        steps.working,
-        is_cancelled,
+        arrange=steps.working,
+        right=is_cancelled,
         needed=False,
     ),
-    Phase(
+    _phase(
         "unqueue",
         "a prompt that waits is taken back",
         steps.cancel_both,
-        "answer",
         "turn/unqueue",
-        steps.queued,
-        is_cancelled,
+        arrange=steps.queued,
+        right=is_cancelled,
         needed=False,
     ),
-    Phase("steer", "words are added to a turn", steps.steer, "answer", "turn/steer", steps.working, expects=EMPTY),
-    Phase(
-        "ask-consent",
-        "the host asks for consent",
-        steps.approve,
-        "event",
-        "approval/request",
-        right=ends_turn,
-        needed=False,
-        turn=True,
-        more=True,
-    ),
-    Phase(
-        "decide",
-        "the host is told of a decision",
-        steps.decide,
-        "answer",
-        "approval/decide",
-        steps.asking,
-        ends_turn,
-        needed=False,
-        turn=True,
-    ),
-    Phase(
-        "decided",
-        "the host tells of it",
-        steps.decide,
-        "event",
-        "approval/resolved",
-        steps.asking,
-        ends_turn,
-        needed=False,
-        turn=True,
-    ),
-    Phase(
+    _phase("steer", "words are added to a turn", steps.steer, "turn/steer", arrange=steps.working, expects=come.EMPTY),
+    # questions
+    _in_turn("ask-consent", "the host asks for consent", steps.approve, "approval/request", at="event", more=True),
+    _in_turn("decide", "it is told of a decision", steps.decide, "approval/decide", arrange=steps.asking),
+    _in_turn("decided", "it tells of it", steps.decide, "approval/resolved", at="event", arrange=steps.asking),
+    _in_turn(
         "ask-question",
-        "the host asks a question",
+        "it asks a question",
         steps.asking_for("ask"),
-        "event",
         "userInput/request",
-        right=ends_turn,
-        needed=False,
-        turn=True,
+        at="event",
         more=True,
     ),
-    Phase(
+    _in_turn(
         "engaged",
-        "the host is told that it is on screen",
+        "it is told that the question is on screen",
         steps.asking_for("ask 600"),
-        "note",
         "userInput/engaged",
-        right=ends_turn,
-        needed=False,
-        turn=True,
+        at="note",
         more=True,
     ),
-    Phase(
-        "answer-question",
-        "the host is told the answer",
-        steps.fill_in,
-        "answer",
-        "userInput/answer",
-        steps.form,
-        ends_turn,
-        needed=False,
-        turn=True,
-    ),
-    Phase(
-        "decline-question",
-        "the host is told that there is none",
-        steps.decline,
-        "answer",
-        "userInput/cancel",
-        steps.form,
-        ends_turn,
-        needed=False,
-        turn=True,
-    ),
-    Phase("set-model", "a model is chosen", steps.choosing("model"), "answer", "session/setModel"),
-    Phase(
-        "set-effort", "an effort is chosen", steps.choosing("reasoning_effort"), "answer", "session/setReasoningEffort"
-    ),
-    Phase(
-        "set-approvals",
-        "an approval mode is chosen",
-        steps.choosing("approval_mode"),
-        "answer",
-        "session/setApprovalMode",
-    ),
-    Phase(
+    _in_turn("answer-question", "it is told the answer", steps.fill_in, "userInput/answer", arrange=steps.form),
+    _in_turn("decline-question", "or that there is none", steps.decline, "userInput/cancel", arrange=steps.form),
+    # what can be set
+    _sent_again("set-model", "a model is chosen", steps.choosing("model"), "session/setModel"),
+    _sent_again("set-effort", "an effort is chosen", steps.choosing("reasoning_effort"), "session/setReasoningEffort"),
+    _sent_again("set-approvals", "an approval mode", steps.choosing("approval_mode"), "session/setApprovalMode"),
+    _moves(
         "move-leave",
         "a session moves: its host lets go of it",
-        steps.prompting("hello"),
-        "answer",
         "session/leave",
-        steps.restricted,
-        ends_turn,
-    ),
-    Phase(
-        "move-greet",
-        "the other host is greeted",
-        steps.prompting("hello"),
-        "answer",
-        "initialize",
-        steps.restricted,
-        ends_turn,
-        restricted=True,
-        retried=True,
-    ),
-    Phase(
-        "move-resume",
-        "the other host loads it",
-        steps.prompting("hello"),
-        "answer",
-        "session/resume",
-        steps.restricted,
-        ends_turn,
-        restricted=True,
-        retried=True,
-    ),
-    Phase(
-        "move-questions",
-        "what is open in it is asked for",
-        steps.prompting("hello"),
-        "answer",
-        "approval/listPending",
-        steps.restricted,
-        ends_turn,
-        restricted=True,
+        restricted=False,
         needed=False,
-        turn=True,
+        left=True,
+        expects=come.KEPT,
     ),
-    Phase(
-        "gap",
-        "what was lost is read",
-        steps.prompting("gap"),
-        "answer",
-        "view/page",
-        right=ends_turn,
-        needed=False,
-        turn=True,
-    ),
-    _command("compact", "/compact", "session/compact"),
+    _moves("move-greet", "the other host is greeted", "initialize", more=True, expects=come.GREETED),
+    _moves("move-resume", "the other host loads it", "session/resume", after=1, more=True),
+    _moves("move-questions", "what is open in it is asked for", "approval/listPending", needed=False, more=True),
+    # commands and tasks
+    _command("compact", "/compact", "session/compact", expects=come.TOLD),
     _command("rename", "/rename a name", "session/rename"),
-    _command("goal", "/goal ripe pears", "goal/set"),
-    Phase(
-        "stop-tool",
-        "a tool in the background is stopped",
-        steps.stop_task,
-        "answer",
-        "task/stop",
-        steps.task_of("background 600"),
-    ),
-    Phase(
-        "stop-agent", "a subagent is stopped", steps.stop_task, "answer", "subagent/stop", steps.task_of("subagent 600")
-    ),
-    Phase(
-        "stop-workflow",
-        "a workflow is stopped",
-        steps.stop_task,
-        "answer",
-        "workflow/cancel",
-        steps.task_of("workflow 600"),
-    ),
-    _read("read-greet", "a host for reading is greeted", "initialize"),
-    _read("read-session", "it is asked for the session", "session/read"),
+    _command("goal", "/goal ripe pears", "goal/set", expects={**come.SENT_AGAIN, **come.TAKEN_IN}),
+    _stops("stop-tool", "a tool in the background is stopped", "background 600", "task/stop"),
+    _stops("stop-agent", "a subagent is stopped", "subagent 600", "subagent/stop"),
+    _stops("stop-workflow", "a workflow is stopped", "workflow 600", "workflow/cancel"),
+    # stored output
+    _read("read-greet", "a host for reading is greeted", "initialize", expects=come.READ_GREET),
+    _read("read-session", "it is asked for the session", "session/read", expects=come.READ_SESSION),
     _read("read-page", "it is asked for the history", "view/page"),
-    _read("read-output", "it is asked for the bytes", "item/readOutput"),
-    Phase(
-        "patch",
-        "the patch of an edit is read",
-        steps.prompting("edit"),
-        "answer",
-        "item/readOutput",
-        right=ends_turn,
-        needed=False,
+    _read("read-output", "it is asked for the bytes", "item/readOutput", more=False, expects=come.READ_OUTPUT),
+    _in_turn("patch", "the patch of an edit is read", steps.prompting("edit"), "item/readOutput", turn=False),
+    # a session is left
+    _phase("close-events", "no more of its events", steps.close, "view/unsubscribe", needed=False),
+    _phase("close", "its host lets go of it", steps.close, "session/leave", needed=False),
+    _phase("closed", "and tells that it has", steps.close, "session/leaveCompleted", at="event", needed=False),
+    _stored(
+        "delete",
+        "a session is deleted",
+        steps.delete,
+        "session/delete",
+        retried=False,
+        version="1.4.2",
+        expects=come.EMPTY,
     ),
-    Phase(
-        "close-events",
-        "a session is left: no more of its events",
-        steps.close,
-        "answer",
-        "view/unsubscribe",
-        needed=False,
-    ),
-    Phase("close", "the host lets go of it", steps.close, "answer", "session/leave", needed=False),
-    Phase("closed", "the host tells that it has", steps.close, "event", "session/leaveCompleted", needed=False),
-    Phase("delete", "a session is deleted", steps.delete, "answer", "session/delete", steps.stored, version="1.4.2"),
-    Phase(
+    _stored(
         "deleted",
         "the host tells what came of it",
         steps.delete,
-        "event",
         "session/deleteCompleted",
-        steps.stored,
+        at="event",
+        retried=False,
         version="1.4.2",
+        expects=come.UNCONCLUDED,
     ),
+    # the client goes
+    _phase("shutdown", "the client goes", steps.nothing_asked, "", at="end", needed=False),
+    _phase("shutdown-turn", "it goes while a turn runs", steps.nothing_asked, "", at="end", arrange=steps.working),
 )
 
 BY_NAME: Final = {phase.name: phase for phase in PHASES}

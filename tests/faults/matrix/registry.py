@@ -19,9 +19,16 @@ FAULTS: Final[tuple[Column, ...]] = (*HOST_FAULTS, *CLIENT_FAULTS, *CLIENT_ENDS,
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 
 
+def why_not(phase: Phase, fault: Column) -> str | None:
+    """Why a cell makes no sense; None if it does."""
+    if phase.at == "end" and (isinstance(fault, End) or fault.strike is not None):
+        return "the client has gone"
+    return fault.sense(phase)
+
+
 def cells() -> list[tuple[Phase, Column]]:
     """Those that make sense, row by row."""
-    return [(phase, fault) for phase in PHASES for fault in FAULTS if fault.sense(phase) is None]
+    return [(phase, fault) for phase in PHASES for fault in FAULTS if why_not(phase, fault) is None]
 
 
 def run(phase: Phase, fault: Column) -> None:

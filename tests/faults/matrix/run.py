@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Final
 
 from tests.adapter_process import Json
+from tests.faults.matrix import steps
 from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
 from tests.faults.matrix.fault import OR, STOPPED, TIMEOUT, Fault, expected, plan_of
-from tests.faults.matrix.phases import Phase
+from tests.faults.matrix.phases import NEWEST, Phase
 from tests.processes import wait_until
 
 SETTLE_SECONDS: Final = 6.0
@@ -36,7 +37,7 @@ def run_cell(phase: Phase, fault: Fault) -> None:
         phase.arrange(cell)
         if phase.at == "end":
             return cell.arm()
-        beside = None if phase.early else _bystander(cell, same_host=fault.leaves == "host" or phase.restricted)
+        beside = _beside(cell, phase, fault)
         held = None if phase.early else cell.held()
         cell.arm()
         wanted = expected(phase, fault)
@@ -107,7 +108,8 @@ def _check_held(cell: Cell, held: int) -> None:
 def _go_on(cell: Cell, phase: Phase, fault: Fault) -> None:
     """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use."""
     is_greeted = phase.at != "spawn" and phase.method != "initialize"
-    wanted = TIMEOUT if fault.leaves == "wedged" and is_greeted and not phase.restricted else OK
+    is_used = is_greeted and not phase.left and phase.arrange is not steps.output
+    wanted = TIMEOUT if fault.leaves == "wedged" and is_used else OK
     _check(_another_prompt(cell), fault.then or wanted, "the next prompt")
 
 
@@ -126,6 +128,16 @@ def _is_anything(result: Json) -> bool:
 
 def _has_ended(result: Json) -> bool:
     return bool(result["stopReason"] == "end_turn")
+
+
+def _beside(cell: Cell, phase: Phase, fault: Fault) -> Callable[[], None] | None:
+    """A bystander, where there can be one: on the same host, if that serves on, else on another one."""
+    if phase.early:
+        return None
+    if fault.leaves == "host" or phase.restricted:
+        return _bystander(cell, same_host=True)
+    # Only this version lets go of a session without an end.
+    return _bystander(cell, same_host=False) if phase.version == NEWEST else None
 
 
 def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:

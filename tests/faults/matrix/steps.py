@@ -23,6 +23,11 @@ def stored(cell: Cell) -> None:
     cell.must("session/close", sessionId=cell.memory["stored"])
 
 
+def nothing_asked(cell: Cell) -> Json:
+    """The client has nothing to ask."""
+    return {"result": {}}
+
+
 # -- opening
 
 

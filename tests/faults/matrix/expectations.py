@@ -1,0 +1,89 @@
+"""What has to come of a fault in a phase, by fault or group of faults, where it is not what the group says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TIMEOUT: Final = "-32603 hostTimeout"
+_UNKNOWN_END: Final = "-32603 turnEndUnknown"
+_LATE: Final = "-32603 hostStartTimeout"
+_FAILED: Final = "-32603 hostStartFailed"
+_BUSY: Final = "-32600 hostBusy"
+_NOT_STORED: Final = "-32002 sessionNotStored"
+_HOST_ERROR: Final = "-32603 hostError"
+
+NO_SESSION: Final = {"error-sessionNotFound": _HOST_ERROR, "error-sessionNotLoaded": _HOST_ERROR}
+"""The client has named no session that could be unknown."""
+
+EMPTY: Final = {"result-empty": "ok", "result-null": "ok"}
+"""Nothing of the answer is needed."""
+
+LOOKED_AT: Final = {**EMPTY, "result-wrong": "ok"}
+"""Of a session that is to be copied only the folder is looked at, where the host tells it."""
+
+SENT_AGAIN: Final = {**EMPTY, "error-sessionNotLoaded": "ok"}
+"""A host that has unloaded the session is asked to load it again."""
+
+TAKEN_IN: Final = {"ignores": _TIMEOUT, "lost": "ok", "error-sessionNotLoaded": "ok"}
+"""The same; and the events of the turn say that a prompt was taken in, also without an answer."""
+
+TOLD: Final = {**SENT_AGAIN, **TAKEN_IN, "malformed": "ok"}
+"""The same; and an event tells all that the answer should."""
+
+STARTING: Final = {
+    **dict.fromkeys(("gone", "malformed", "refused"), f"ok or {_FAILED}"),
+    **dict.fromkeys(("lost", "mute", "deaf", "closes-stdin"), _LATE),
+    "too-late": "ok",
+}
+"""A host that fails before anybody has asked for one is replaced by the next one."""
+
+SILENT: Final = {"mute": _TIMEOUT}
+"""The next thing it is asked has no answer."""
+
+GREETED: Final = {
+    **dict.fromkeys(("gone", "malformed", "refused"), _FAILED),
+    **dict.fromkeys(("lost", "mute"), _LATE),
+    **dict.fromkeys(("deaf", "stops-reading"), _TIMEOUT),
+    **dict.fromkeys(("too-late", "result-empty", "result-null", "result-wrong"), "ok"),
+    "closes-stdin": "-32603 hostDied",
+}
+"""Who waits for a host is told how it failed; what a greeting lacks is not missed."""
+
+KEPT: Final = {
+    **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), _BUSY),
+    **dict.fromkeys(("error-unknown", "error-bare", "error-text", "error-without-code", "error-methodNotFound"), _BUSY),
+}
+"""The host has not let go of the session."""
+
+UNTOLD: Final = {"lost": _UNKNOWN_END, "too-long": _UNKNOWN_END}
+"""Nobody tells what became of the turn."""
+
+UNCONCLUDED: Final = {"too-long": _TIMEOUT}
+"""What cannot be read has not been told."""
+
+READ: Final = {
+    **dict.fromkeys(("lost", "mute", "stops-reading"), "-32603 readTimeout"),
+    "malformed": "-32603 inconsistentPage",
+    "refused": _HOST_ERROR,
+}
+"""`docs/stored-output.md`, checks 7 to 12."""
+
+READ_SESSION: Final = {
+    **READ,
+    **dict.fromkeys(("result-empty", "result-null", "result-wrong", "error-sessionNotFound"), _NOT_STORED),
+}
+
+READ_OUTPUT: Final = {
+    **READ,
+    "stops-reading": "ok",
+    "error-notFound": "-32002 outputNotFound",
+    "error-outputUnavailable": "-32002 outputUnavailable",
+    "error-invalidParams": "-32602 offsetInsideCharacter",
+    "error-outputResultTooLarge": "-32603 pieceTooLarge",
+}
+
+READ_GREET: Final = {
+    **GREETED,
+    "stops-reading": "-32603 readTimeout",
+    **dict.fromkeys(("result-empty", "result-null", "result-wrong"), "-32603 hostVersionUnverified"),
+}
