@@ -71,6 +71,14 @@ def session_busy(session_id: str, details: str) -> RpcError:
     )
 
 
+def too_many_sessions(limit: int) -> RpcError:
+    """One more would be too many."""
+    details = f"{limit} sessions are open; close some, or restart the agent"
+    return error_of(
+        envelope.INVALID_REQUEST, "Too many sessions", "tooManySessions", details, limit=limit, retryable=False
+    )
+
+
 def host_error(host_kind: str, details: str) -> RpcError:
     """What a host did cannot be used; `host_kind` is a word for it. Trying again is not known to help."""
     return error_of(

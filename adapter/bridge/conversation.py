@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Collection
 from typing import Any
 
+import msgspec
+
 from adapter.acp.content import Block
 from adapter.acp.trace import TraceContext
 from adapter.bridge.consent import permission
@@ -230,6 +232,8 @@ class Conversation:
     async def go_on(self) -> None:
         """The client has its answer: show what has happened meanwhile, and of a session that was resumed what stands in
         it and what can be read of it."""
+        # What was served is in the fold now, and may be long.
+        self._opened = msgspec.structs.replace(self._opened, state=None)
         self._gate.release()
         if self._resumed:
             await self._past.recall(self._opened, handles=self.terms.output_offered)

@@ -16,6 +16,10 @@ from adapter.bridge.terms import Terms
 from adapter.msp.session import LEAVE_SECONDS, UNSUBSCRIBE_SECONDS
 from adapter.wire.background import Background
 
+MOST_OPEN: Final = 2000
+"""Sessions that may be open at once. Each takes about 40 KiB here, and more at its host; a client that has so many has
+forgotten to close them."""
+
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
 
@@ -60,6 +64,15 @@ class Sessions:
         if conversation is not None:
             return conversation
         raise errors.session_closed(session_id) if session_id in self._closed else errors.session_unknown(session_id)
+
+    def require_room(self) -> None:
+        """Check that one more may be opened.
+
+        Raises:
+            RpcError: -32600; there are too many.
+        """
+        if len(self._open) + len(self._opening) >= MOST_OPEN:
+            raise errors.too_many_sessions(MOST_OPEN)
 
     def find(self, session_id: str) -> Conversation | None:
         """The session if it is open, also while it is being opened anew."""

@@ -12,7 +12,7 @@ from tests.load.loads import LOADS, Taken, measure
 from tests.processes import proc
 
 SIZES: Final = {
-    "slow": (1_000, 60_000),
+    "slow": (1_000, 150_000),
     "cards": (100, 400),
     "hole": (150, 300),
     "sessions": (10, 60),

@@ -70,8 +70,9 @@ class Openings:
         """A new session. The client's spelling of the folder is kept.
 
         Raises:
-            RpcError: the folders or the MCP servers cannot be used, or the host did not start it.
+            RpcError: the folders or the MCP servers cannot be used, the host did not start it, or too many are open.
         """
+        self._sessions.require_room()
         roots = require_roots(asked.cwd, asked.additional_directories)
 
         async def request(host: Host) -> Params:
@@ -93,12 +94,14 @@ class Openings:
         this connection already is opened anew.
 
         Raises:
-            RpcError: there is none, it belongs to another folder, or it is in use.
+            RpcError: there is none, it belongs to another folder, it is in use, or too many are open.
         """
         roots = require_roots(asked.cwd, asked.additional_directories)
         session_id = asked.session_id
 
         await self._sessions.left(session_id)
+        if self._sessions.find(session_id) is None:
+            self._sessions.require_room()
         with self._sessions.opening(session_id) as known:
             async with _lost_named(known), _left_alone(known):
                 try:
@@ -179,6 +182,7 @@ class Openings:
             sent.set()
             return {"sessionId": source, "excludeItems": True} | cut
 
+        self._sessions.require_room()
         await self._sessions.left(source)
         with self._sessions.opening(source) as known:
             if known is not None and not known.is_idle:
