@@ -15,7 +15,6 @@ import logging
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Final
 
 from adapter.msp import sweep
@@ -55,17 +54,12 @@ class Guardian:
         """Whether it is there. One that somebody has ended is reaped by this."""
         return self._process is not None and self._process.poll() is None
 
-    @property
-    def pid(self) -> int | None:
-        """None while there is none."""
-        return self._process.pid if self._process is not None else None
-
     def start(self) -> None:
         """Start it, if it is not there. Never fails: without it everything else works."""
         if sys.platform == "win32" or self.watches:
             return
         self._let_go()
-        program = [sys.executable, "-I", "-S", str(Path(sweep.__file__)), self.mark]
+        program = [sys.executable, "-I", "-S", sweep.__file__, self.mark]
         waits = [SHELL, "-c", _WAIT, NAME, *program]
         # The shell does not remember groups.
         for argv in [waits, program] if self.mark else [program]:
