@@ -109,6 +109,7 @@ class History:
         self._host = host
         self._fold = fold
         self._after: str | None = None
+        self._walked: set[str] = set()
 
     async def pages(self) -> AsyncIterator[Sequence[Change]]:
         """What each page changes, in order.
@@ -129,10 +130,8 @@ class History:
             if not isinstance(following, str):
                 self.complete = True
                 return
-            if following == self._after:
-                log.warning("the host's history does not go on behind one of its own cursors")
+            if not self._goes_on(following):
                 return
-            self._after = following
 
     async def _page(self) -> Params | None:
         """The next page; None if an event was too large for one, and reading goes on behind it."""
@@ -142,8 +141,16 @@ class History:
         try:
             return await self._host.query("view/page", params)
         except MspError as error:
-            if error.kind != "pageEventTooLarge" or error.view_cursor in (None, self._after):
+            if error.kind != "pageEventTooLarge" or error.view_cursor is None or not self._goes_on(error.view_cursor):
                 raise
             log.warning("an event of the session's history is too large to be read")
-            self._after = error.view_cursor
             return None
+
+    def _goes_on(self, cursor: str) -> bool:
+        """Go on behind this cursor, unless that has been done before: it would never end."""
+        if cursor in self._walked:
+            log.warning("the host's history leads back to one of its own cursors")
+            return False
+        self._walked.add(cursor)
+        self._after = cursor
+        return True

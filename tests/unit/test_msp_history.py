@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from adapter.bridge.stored_output.scan import FactScan
-from adapter.msp.errors import MalformedResult
+from adapter.msp.errors import MalformedResult, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.history import History, Opened
 from adapter.msp.host import Host
@@ -78,6 +78,37 @@ async def test_a_page_with_no_list_of_events_is_not_taken_for_an_empty_past() ->
     with pytest.raises(MalformedResult):
         async for _ in history.pages():
             pass
+    assert not history.complete
+
+
+class LeadsInCircles:
+    """Its pages lead to one another; `too_large`: its events fit none."""
+
+    def __init__(self, *, too_large: bool) -> None:
+        self.asked: list[str | None] = []
+        self._too_large = too_large
+
+    async def query(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        cursor = params.get("cursor")
+        self.asked.append(cursor)
+        following = {None: "a", "a": "b", "b": "c", "c": "a"}[cursor]
+        if self._too_large:
+            raise MspError(-32603, "pageEventTooLarge", "no", data={"viewCursor": following})
+        return {"events": [], "nextCursor": following}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("too_large", [False, True])
+async def test_a_past_that_leads_in_circles_is_read_once(too_large: bool) -> None:
+    host = LeadsInCircles(too_large=too_large)
+    history = History(cast(Host, host), SessionFold("s"))
+    if too_large:
+        with pytest.raises(MspError):
+            async for _ in history.pages():
+                pass
+    else:
+        assert len([page async for page in history.pages()]) == 4
+    assert host.asked == [None, "a", "b", "c"]
     assert not history.complete
 
 
