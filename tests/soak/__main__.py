@@ -43,14 +43,14 @@ MORE_DESCRIPTORS: Final = 16
 STAGGER_SECONDS: Final = 0.5
 
 TOLD: Final = """\
-Three adapters at once, with twenty sessions, on simulated hosts of 1.2.1 and 1.4.13. One adapter runs all the time, the
-others are ended again and again: by the end of input, by SIGTERM and SIGINT, by SIGKILL. Their hosts are killed, end by
-themselves, stand still, answer late, write what is no frame; the client pauses reading. Twenty users ask for text, tools,
-plans and stored outputs, allow, refuse, stop or ignore what they are asked, take requests back, read, change options
-and modes, close, load, resume, list and copy sessions. The client knows every answer beforehand, so text that is lost,
-doubled, out of place or not what the user decided is seen, at once and in each load; stored outputs are compared byte
-for byte; every request must have one answer, every decision that allows something a click; and five seconds after an
-adapter nothing of it may run."""
+Three adapters at once, with twenty sessions, on simulated hosts of 1.2.1 and 1.4.13. One adapter runs all the time,
+the others are ended again and again: by the end of input, by SIGTERM and SIGINT, by SIGKILL. Their hosts are killed,
+end by themselves, stand still, answer late, write what is no frame; the client pauses reading. Twenty users ask for
+text, tools, plans and stored outputs, allow, refuse, stop or ignore what they are asked, take requests back, read,
+change options and modes, close, load, resume, list and copy sessions. The client knows every answer beforehand, so text
+that is lost, doubled, out of place or not what the user decided is seen, at once and in each load; stored outputs are
+compared byte for byte; every request must have one answer, every decision that allows something a click; and five
+seconds after an adapter nothing of it may run."""
 
 AFTER: Final = """\
 Operations during which a host died, stood still, or the client did not read are not among the times. An error after

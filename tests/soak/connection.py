@@ -97,6 +97,8 @@ class Connection:
         self.reads.set()
         self.stops = 0.0
         """When the client began to end it."""
+        self.offers: Json = {}
+        """What the adapter says it can do with sessions; it need not know yet what its first host can do."""
         self.screens: dict[str, Screen] = {}
         self._problem = problem
         self._waiting: dict[int, Call] = {}

@@ -95,6 +95,7 @@ class Lane:
         self._changed = threading.Condition()
         self._connection: Connection | None = None
         self._deaths: list[float] = []
+        self._kills: list[float] = []
         self._pauses: list[tuple[float, float]] = []
         self._lives = 0
         self.users = [
@@ -119,7 +120,7 @@ class Lane:
         """Whether a host died in this time, or shortly before."""
         deadline = time.monotonic() + 1.0
         while True:
-            if any(since - NOTICED_SECONDS <= at <= until + 0.5 for at in list(self._deaths)):
+            if any(since - NOTICED_SECONDS <= at <= until + 0.5 for at in (*self._deaths, *self._kills)):
                 return True
             if time.monotonic() >= deadline:
                 return False
@@ -127,7 +128,7 @@ class Lane:
 
     def disturbed(self, since: float, until: float) -> bool:
         """Whether something happened in this time for which the adapter is not to blame."""
-        died = any(since - NOTICED_SECONDS <= at <= until for at in list(self._deaths))
+        died = any(since - NOTICED_SECONDS <= at <= until for at in (*self._deaths, *self._kills))
         return died or any(began < until and since < ended for began, ended in list(self._pauses))
 
     # -- running
@@ -154,9 +155,11 @@ class Lane:
         connection = self._start(mark)
         try:
             hello = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
-            self._took("start to initialize", began, connection.call("initialize", hello).ended)
+            call = connection.call("initialize", hello)
         except Lost:
             return self._problem("start", f"the adapter ended: {connection.stderr[-1000:]!r}")
+        self._took("start to initialize", began, call.ended)
+        connection.offers = call.result["agentCapabilities"]["sessionCapabilities"]
         with self._changed:
             self._connection = connection
             self._changed.notify_all()
@@ -201,6 +204,7 @@ class Lane:
 
     def _kill_host(self, hosts: list[int]) -> None:
         number = signal.SIGTERM if self._chance.random() < 0.2 else signal.SIGKILL
+        self._kills.append(time.monotonic())
         try:
             os.kill(self._chance.choice(hosts), number)
         except ProcessLookupError:

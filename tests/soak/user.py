@@ -365,7 +365,7 @@ class User:
     def _fork(self, connection: Connection) -> None:
         """Go on in a copy."""
         story = self._story
-        if story.session_id not in self.known:
+        if story.session_id not in self.known or "fork" not in connection.offers:
             return
         turns = [turn.copy() for turn in story.turns]
         params = self._open_params(story.session_id)
@@ -420,7 +420,8 @@ class User:
     def _change_mode(self, connection: Connection) -> None:
         """Ask something on the host that cannot write, and come back."""
         story = self._story
-        for mode in ("readOnly", "default"):
+        modes = [each["value"] for option in self._options if option["id"] == "mode" for each in option["options"]]
+        for mode in ("readOnly", "default") if "readOnly" in modes else ():
             params = {"sessionId": story.session_id, "modeId": mode}
             while (call := self._ask_for("session/set_mode", params)).error is not None:
                 self._excuse(call, *DEADLY)
