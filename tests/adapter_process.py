@@ -250,7 +250,8 @@ class AdapterProcess:
             if "method" in frame and "id" in frame:
                 answer = self.answer(frame)
                 if answer is not None:
-                    with contextlib.suppress(OSError):
+                    # It may be gone, and so may we: the pipe is closed then.
+                    with contextlib.suppress(OSError, ValueError):
                         self.send({"jsonrpc": "2.0", "id": frame["id"], **answer})
             self._arrived.put(frame)
             if self.pause:
