@@ -66,7 +66,7 @@ def main() -> int:
     seconds = float(os.environ.get("SOAK_SECONDS") or DEFAULT_SECONDS)
     print(f"soak: {seconds:g} s, seed {options.seed}", flush=True)
     findings = Findings()
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         ends = time.monotonic() + seconds
         lanes = [Lane(plan, options.seed, Path(directory) / plan.name, findings, ends) for plan in PLANS]
         threads = [threading.Thread(target=lane.run) for lane in lanes]
