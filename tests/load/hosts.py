@@ -228,3 +228,21 @@ class DeafHost(LoadHost):
         if frame.get("method") == "turn/start":
             idle_for_ever()
         super().receive(frame)
+
+
+class PatchlessHost(LoadHost):
+    """Stores a patch of a call and does not answer who wants to read it."""
+
+    def on_item_readOutput(self, request: Json) -> None:  # noqa: N802 - spelled as the method is
+        """Nothing."""
+
+    def play_patch(self, session_id: str, turn_id: str, pieces: int) -> None:
+        """A call with a patch, the end of the turn, and then a turn of the host's own with `pieces` of 1 KiB."""
+        reference = {"id": "patch", "byteLen": 100, "availability": "available", "mediaType": "text/plain"}
+        call = {"kind": "toolCall", "tool": "write_file", "args": "{}"}
+        self.item("started", session_id, turn_id, "write", **call)
+        self.item("completed", session_id, turn_id, "write", **call, patchRef=reference)
+        self.complete(session_id, turn_id)
+        self.event("turn/started", session_id, turnId="own")
+        self.item("started", session_id, "own", "own-message", text="")
+        self._deltas(session_id, "own-message", pieces, "x" * 1024, "text")

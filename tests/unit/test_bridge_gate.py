@@ -133,3 +133,15 @@ async def test_an_end_waits_no_longer_when_nothing_can_come() -> None:
     await passing.rounds()
     receive(passing, event("v11"))
     assert passing.seen == ["turn/completed", "v10", "v11"]
+
+
+def test_too_much_that_waits_is_told_once() -> None:
+    passing = Passing()
+    told: list[int] = []
+    passing.gate.on_full = lambda: told.append(len(passing.seen))
+    for _ in range(2):
+        passing.gate.hold()
+        for _ in range(12):
+            passing.gate.receive("a", {"text": "x" * 1024 * 1024})
+        passing.gate.release()
+    assert told == [0, 12]

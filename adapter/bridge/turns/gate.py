@@ -11,6 +11,7 @@ from typing import Any, Final
 from anyio.lowlevel import checkpoint
 
 from adapter.msp.event_routing import Sink
+from adapter.msp.weight import weight
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
@@ -19,13 +20,16 @@ log = logging.getLogger("adapter.bridge")
 ROUNDS: Final = 5
 """Rounds of the scheduler that the end of a turn waits: enough for what the host has written together with it."""
 
+WAITING_BYTES: Final = 8 * 1024 * 1024
+"""What may wait before whoever holds it is asked to come to an end."""
+
 
 class EventGate:
     """Hands events to `receive`, in order and at once, unless something holds them back.
 
     It is held while a session is opened, since nothing may be shown of it before the client has its answer, and from
     the end of a turn to the answer of its prompt, so that nothing of the next turn comes before that (`acp.md §25`,
-    point 67). Neither takes long, so what waits is not bounded here; the host's pipe is.
+    point 67). Neither takes long, and if too much comes meanwhile, `on_full` is told once, which has to make it end.
 
     The end of a turn waits until everything that came with it is there, since the notice of a gap may come after the
     event behind the gap (`msp.md §11.4`), and what is missing belongs before the answer. A gap is handed on in its
@@ -40,7 +44,10 @@ class EventGate:
         self._tell_on = tell_on
         self._background = background
         self._listening_on = False
+        self.on_full: Callable[[], None] = lambda: None
         self._waiting: deque[tuple[str, Params]] = deque()
+        self._waiting_bytes = 0
+        """Of what has been put there since it was empty."""
         self._holds = 0
         self._handing = False
 
@@ -49,7 +56,7 @@ class EventGate:
         if method == "view/gap" and self._waiting:
             self._waiting.insert(self._place_of_gap(params.get("after")), (method, params))
         elif self._holds or self._waiting:
-            self._waiting.append((method, params))
+            self._wait(method, params)
         elif method == "turn/completed":
             self._waiting.append((method, params))
             self._listening_on = True
@@ -57,6 +64,13 @@ class EventGate:
             self._background.start(self._listen_on)
         else:
             self._receive(method, params)
+
+    def _wait(self, method: str, params: Params) -> None:
+        before = self._waiting_bytes
+        self._waiting.append((method, params))
+        self._waiting_bytes += weight(params, WAITING_BYTES)
+        if before <= WAITING_BYTES < self._waiting_bytes:
+            self.on_full()
 
     async def _listen_on(self) -> None:
         for _ in range(ROUNDS):
@@ -106,6 +120,8 @@ class EventGate:
                 self._hand_on(method, partial(self._receive, method, params))
         finally:
             self._handing = False
+            if not self._waiting:
+                self._waiting_bytes = 0
 
     def _hand_on(self, what: str, step: Callable[[], None]) -> None:
         try:

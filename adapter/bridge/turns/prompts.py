@@ -74,6 +74,7 @@ class Prompts:
         self._projection = projection
         self._background = background
         self._gate = gate
+        gate.on_full = self._hurry
         self._on_turns_over = on_turns_over
         self._workspace = workspace
         self._frame_cap = frame_cap
@@ -191,6 +192,13 @@ class Prompts:
             await self._projection.settled(run.turn_ids)
         for turn_id in run.turn_ids:
             self._projection.settle(turn_id)
+
+    def _hurry(self) -> None:
+        """Too much comes while a prompt waits for the diffs of its calls: it does without them."""
+        for run in self._runs:
+            if run.settled.is_set():
+                for turn_id in run.turn_ids:
+                    self._projection.settle(turn_id)
 
     async def _deliver(self, run: PromptRun, taken: Taken) -> bool:
         """Let a prompt go on with the turn that waits for it; False if that one has gone on without it."""
