@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: soak model load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -59,6 +59,10 @@ cases: compiled
 fuzz: compiled
 	$(BIN)/python -m tests.fuzz
 
+# Client and hosts played in any order against the whole adapter, 4,000 times; the page of figures has it.
+model: compiled
+	$(BIN)/python -m tests.model --write
+
 # Each rule of the design, broken in a copy to see that a test notices; the page of figures has it.
 rules: compiled
 	$(BIN)/python -m tests.rules_broken --write
@@ -66,6 +70,10 @@ rules: compiled
 # Memory and back-pressure, each load small and big; the page of figures has it. `python -m tests.load NAME` does one.
 load: compiled
 	$(BIN)/python -m tests.load --write
+
+# Half an hour of everything at once; the page of figures has it. `SOAK_SECONDS=60 make soak` for less, which keeps none.
+soak: compiled
+	$(BIN)/python -m tests.soak
 
 interop: compiled
 	$(BIN)/python -m tests.interop

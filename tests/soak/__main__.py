@@ -1,7 +1,7 @@
 """`make soak`: the real adapter with twenty sessions, for half an hour.
 
-`SOAK_SECONDS` is how long, `--seed N` repeats the choices of a run, `--write` keeps its figures. Exits 1 if anything is
-not as it must be.
+`SOAK_SECONDS` is how long; a run that is shorter keeps no figures. `--seed N` repeats the choices of a run. Exits 1 if
+anything is not as it must be.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def main() -> int:
     """Run, tell, and perhaps keep the figures."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
-    parser.add_argument("--write", action="store_true", help="write the figures to docs/reliability.md")
     options = parser.parse_args()
     seconds = float(os.environ.get("SOAK_SECONDS") or DEFAULT_SECONDS)
     print(f"soak: {seconds:g} s, seed {options.seed}", flush=True)
@@ -77,7 +76,7 @@ def main() -> int:
             thread.join()
     rows = [*_memory(findings), *_operations(findings)]
     _print(findings, rows)
-    if options.write:
+    if seconds >= DEFAULT_SECONDS:
         _figures(findings, seconds, rows).keep("soak")
     return 1 if findings.problems.total() else 0
 
