@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from adapter.msp.secrets import HIDDEN, scrub
-from adapter.msp.stderr_tail import TAIL_BYTES, TAIL_LINES, StderrTail
+from adapter.msp.stderr_tail import KEPT_LINES, TAIL_BYTES, TAIL_LINES, StderrTail
 
 
 def tail_of(*pieces: bytes) -> str:
@@ -85,3 +87,18 @@ def test_q2_a_key_of_which_only_the_last_lines_are_kept_is_hidden() -> None:
 def test_q2_secrets_are_hidden_and_nothing_else(text: str, expected: str) -> None:
     environ = {"DEMO_API_KEY": "sesame-open", "USE_TOKEN": "true", "HOME": "/home/demo"}
     assert scrub(text, environ) == expected
+
+
+def test_memory_does_not_grow_with_what_a_host_writes() -> None:
+    tail = StderrTail()
+    line = b"x" * 1000 + b"\n"
+    tail.feed(KEPT_LINES * line)
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            tail.feed(100 * line)
+        grown, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # What is kept is about as much as before, in new objects; all of it would be 10 MB.
+    assert grown < 2 * KEPT_LINES * len(line)
