@@ -38,7 +38,6 @@ HURRY: Final = hurried(
     msp__session__PAGE_SECONDS=2.0,
     msp__session__LEAVE_SECONDS=1.5,
     msp__session__UNSUBSCRIBE_SECONDS=1.0,
-    msp__abilities__ANSWER_SECONDS=1.0,
     msp__process__CLOSE_GRACE=1.0,
     msp__process__TERM_GRACE=1.0,
     wire__options__ENDLESS_LINE_BYTES=2 * MSP_CAP,
@@ -103,6 +102,16 @@ class Cell:
         self.memory["options"] = result["configOptions"]
         self.must_end(self.prompt(session, "hello"), "end_turn")
         return session
+
+    def restrict(self, session: str) -> None:
+        """Let a session run without Muse's own tools for writing and running, when it is known that it can."""
+        answer: Json = {}
+
+        def is_set() -> bool:
+            answer.update(self.ask("session/set_mode", sessionId=session, modeId="readOnly"))
+            return "result" in answer
+
+        wait_until(is_set, ANSWER_SECONDS, lambda: f"the mode cannot be set: {answer}")
 
     def prompt(self, session: str, text: str) -> int:
         """Send a prompt."""

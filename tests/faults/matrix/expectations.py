@@ -55,6 +55,9 @@ KEPT: Final = {
 }
 """The host has not let go of the session."""
 
+LATE: Final = {"gone": "ok or -32603 hostDied", "mute": "ok or cancelled"}
+"""The end of the turn may have been told before."""
+
 UNTOLD: Final = {"lost": _UNKNOWN_END, "too-long": _UNKNOWN_END}
 """Nobody tells what became of the turn."""
 

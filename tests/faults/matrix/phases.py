@@ -43,6 +43,8 @@ class Phase(NamedTuple):
     """Whether it is about a host that was started without its tools for writing and running."""
     left: bool = False
     """Whether the host is not needed afterwards."""
+    forms: bool = True
+    """Whether the client shows forms."""
     early: bool = False
     """Whether the moment is over before there can be a session."""
 
@@ -144,7 +146,7 @@ PHASES: Final = (
     _told("item/completed"),
     _told("session/tokenUsage"),
     _told("turn/completed", expects=come.UNTOLD),
-    _in_turn("gap", "what was lost is read", steps.prompting("gap"), "view/page", turn=False),
+    _in_turn("gap", "what was lost is read", steps.prompting("gap"), "view/page", turn=False, expects=come.LATE),
     _phase(
         "cancel",
         "a turn is stopped",
@@ -186,6 +188,14 @@ PHASES: Final = (
     ),
     _in_turn("answer-question", "it is told the answer", steps.fill_in, "userInput/answer", arrange=steps.form),
     _in_turn("decline-question", "or that there is none", steps.decline, "userInput/cancel", arrange=steps.form),
+    _in_turn(
+        "clarify",
+        "or something else, in words",
+        steps.prompting("as you like it"),
+        "userInput/clarify",
+        arrange=steps.asked_in_text,
+        forms=False,
+    ),
     # what can be set
     _sent_again("set-model", "a model is chosen", steps.choosing("model"), "session/setModel"),
     _sent_again("set-effort", "an effort is chosen", steps.choosing("reasoning_effort"), "session/setReasoningEffort"),
@@ -201,7 +211,14 @@ PHASES: Final = (
     ),
     _moves("move-greet", "the other host is greeted", "initialize", more=True, expects=come.GREETED),
     _moves("move-resume", "the other host loads it", "session/resume", after=1, more=True),
-    _moves("move-questions", "what is open in it is asked for", "approval/listPending", needed=False, more=True),
+    _moves(
+        "move-questions",
+        "what is open in it is asked for",
+        "approval/listPending",
+        needed=False,
+        more=True,
+        expects=come.SILENT,
+    ),
     # commands and tasks
     _command("compact", "/compact", "session/compact", expects=come.TOLD),
     _command("rename", "/rename a name", "session/rename"),

@@ -145,6 +145,12 @@ def form(cell: Cell) -> None:
     cell.memory["question"] = cell.next_request("elicitation/create")
 
 
+def asked_in_text(cell: Cell) -> None:
+    """A turn that waits for an answer, for which the next message is taken."""
+    opened(cell)
+    cell.must_end(cell.prompt(cell.session, "ask"), "end_turn")
+
+
 def fill_in(cell: Cell) -> Json:
     cell.fill_in_all()
     cell.reply(cell.memory["question"], filled_in(cell.memory["question"]))
@@ -184,7 +190,7 @@ def choosing(option: str) -> Callable[[Cell], Json]:
 def restricted(cell: Cell) -> None:
     """A session that is to move to a host of another kind with its next prompt."""
     opened(cell)
-    cell.must("session/set_mode", sessionId=cell.session, modeId="readOnly")
+    cell.restrict(cell.session)
 
 
 # -- tasks

@@ -1,0 +1,16 @@
+"""The cells that found a fault of the adapter, each with what was wrong. They are run by `make test` for ever."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EVER_FAILED: Final = {
+    "new:no-result": "an answer with neither a result nor an error was waited for until the time was up",
+    "load-page:result-empty": "a page without events was taken for an empty past",
+    "list:result-empty": "an answer without a list of sessions was taken for an empty one",
+    "fork:closes-stdin": "the copy was refused as in use, while the host that had made it was being ended",
+    "answer-question:ignores": "an answer without an acknowledgement was forgotten, and the turn waited for ever",
+    "decline-question:ignores": "a declined question without an acknowledgement was waited for for ever",
+    "decline-question:error-internal": "so was one that the host refused to take back",
+    "move-leave:error-internal": "a session that its host kept was said to be open in another program",
+}

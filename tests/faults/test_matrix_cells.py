@@ -1,0 +1,73 @@
+"""The matrix of faults in small: cells spread over all of it, and every cell that has ever failed."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import adapter
+from adapter.msp.vocabulary import METHODS
+from tests.faults.matrix import registry
+from tests.faults.matrix.ever_failed import EVER_FAILED
+from tests.faults.matrix.phases import PHASES
+from tests.faults.matrix.tampering import ACTIONS
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts, and processes are looked at in /proc")
+
+SAMPLE: Final = (
+    "start:endless",
+    "handshake:stops-writing",
+    "resume:twice-differently",
+    "prompt:half-then-killed",
+    "tell-item-completed:gap",
+    "cancel:swallows",
+    "decide:nobody",
+    "ask-question:unknown-members",
+    "set-effort:after-the-next",
+    "read-page:broken-text",
+    "closed:exit-0",
+    "shutdown-turn:stops-reading",
+)
+
+
+def _cell(name: str) -> None:
+    phase, _, fault = name.partition(":")
+    wanted = [cell for cell in registry.cells() if (cell[0].name, cell[1].name) == (phase, fault)]
+    assert len(wanted) == 1, name
+    registry.run(*wanted[0])
+
+
+@posix
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_cell_of_the_matrix(name: str) -> None:
+    _cell(name)
+
+
+@posix
+@pytest.mark.parametrize("name", EVER_FAILED)
+def test_a_cell_that_has_failed_before(name: str) -> None:
+    _cell(name)
+
+
+def test_the_phases_are_about_every_call_that_the_adapter_makes() -> None:
+    """As far as its source names them: whatever stands there as a text and is the name of a method."""
+    folder = Path(adapter.__file__).parent
+    named = set()
+    for path in [*(folder / "msp").rglob("*.py"), *(folder / "bridge").rglob("*.py")]:
+        if path.name != "vocabulary.py":
+            texts = [node.value for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Constant)]
+            named |= {text for text in texts if isinstance(text, str)} & METHODS.keys()
+    assert named > {"initialize", "turn/start"}
+    assert sorted(named - {phase.method for phase in PHASES}) == []
+
+
+def test_every_action_is_used_and_every_name_is_one() -> None:
+    used = {fault.action for fault in registry.FAULTS if hasattr(fault, "action")}
+    assert used <= ACTIONS.keys() and ACTIONS.keys() - used <= {"goes-on"}
+    for things in (PHASES, registry.FAULTS):
+        names = [each.name for each in things]
+        assert len(names) == len(set(names))
