@@ -224,7 +224,8 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
         outcome.problems.append(f"{len(left)} were left: {_shown(left)}")
     if outcome.code not in expected_codes(outcome.trial):
         outcome.problems.append(f"exit code {outcome.code}; stderr: {adapter.stderr[-500:]!r}")
-    if b"Traceback" in adapter.stderr:
+    # One that Python itself prints when it is interrupted before the adapter begins is not the adapter's.
+    if b"Traceback" in adapter.stderr and not (outcome.trial.phase == "start" and outcome.code == -signal.SIGINT):
         outcome.problems.append(f"a traceback: {adapter.stderr[-2000:]!r}")
 
 
