@@ -17,6 +17,7 @@ from adapter.msp.event_routing import EventRouting
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
 from adapter.msp.overheard import Overheard
+from adapter.msp.patience import Patience
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
 from adapter.msp.secrets import scrub
 from adapter.msp.server_secrets import ServerSecrets
@@ -92,6 +93,7 @@ class Host(EventRouting):
         self._frame_cap = frame_cap
         self._inquiry = Inquiry() if probes else None
         self._peer: Peer | None = None
+        self._patience = Patience()
         self._overheard: Overheard | None = None
         self._asking = 0
         self._server_secrets = ServerSecrets()
@@ -212,7 +214,8 @@ class Host(EventRouting):
         self._overheard = Overheard(process.stdout)
         peer = Peer(self._overheard, process.stdin, self, options)
         if self._throttle is not None:
-            peer.throttle = partial(process.stdout.unless_over, self._throttle)
+            paused = partial(process.stdout.unless_over, self._throttle)
+            peer.throttle = partial(self._patience.without_listening, paused)
         self._peer = peer
         self._connected.set()
         await peer.run()
@@ -377,7 +380,7 @@ class Host(EventRouting):
         if params is not None and "config" in params:
             self._server_secrets.learn(params["config"])
         try:
-            with anyio.fail_after(timeout):
+            with self._patience.fail_after(timeout):
                 await peer.writable()
                 return await peer.request(method, params, trace=trace)
         except TimeoutError:
