@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from adapter.cli.stop_signals import held_back, leave_when_asked, leave_when_interrupted
+from adapter.cli.stop_signals import hear_of_children, held_back, leave_when_asked, leave_when_interrupted
 
 if TYPE_CHECKING:
     from adapter.cli.options import GlobalOptions
@@ -28,6 +28,7 @@ _ON_A_TERMINAL: Final = (
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
+    hear_of_children()
     completing = bool(os.environ.get(COMPLETION))
     if sys.argv[1:2] == ["record"] and not completing:
         _record_at_once(sys.argv[1:])

@@ -24,7 +24,8 @@ EXIT_INTERRUPTED: Final = 130
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Inside, the stop signals wait; afterwards they do what was arranged meanwhile."""
+    """Inside, the stop signals wait; afterwards they do what was arranged meanwhile, also where whoever started us had
+    them blocked: that is passed on by accident, and who wants to stop us means it."""
     if sys.platform == "win32":
         yield
         return
@@ -32,7 +33,13 @@ def held_back() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before - set(STOP_SIGNALS))
+
+
+def hear_of_children() -> None:
+    """Let the system keep how a child ended until we have asked, also where whoever started us had no use for that."""
+    if sys.platform != "win32":
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def leave_when_asked() -> None:

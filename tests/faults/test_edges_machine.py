@@ -209,6 +209,39 @@ def test_a_full_disk_leaves_no_half_of_a_cache(tmp_path: Path) -> None:
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+# -- what whoever starts us does about signals
+
+
+def left_with(signals: str) -> list[str]:
+    """The adapter's command, started by somebody who does this first."""
+    start = "import os, sys; from signal import *; {}; os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    return [sys.executable, "-c", start.format(signals), *COMMAND[1:]]
+
+
+def test_how_a_host_ended_is_known_where_nobody_wants_to_hear_of_children(tmp_path: Path) -> None:
+    placed = place(tmp_path / "host", Dies, at="turn/start", deaths=2)
+    with running_adapter(tmp_path, muse=placed.muse, command=left_with("signal(SIGCHLD, SIG_IGN)")) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        error = adapter.response(adapter.begin_prompt(session_id, "go"))["error"]
+        assert "exit 9" in error["data"]["details"]
+        assert ask(adapter, session_id) == "end_turn"
+        assert b"asyncio" not in adapter.stderr, adapter.stderr.decode()
+        end(adapter, placed)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_stop_signal_that_was_blocked_before_stops(tmp_path: Path, signum: signal.Signals) -> None:
+    placed = place(tmp_path / "host", ScriptedHost)
+    blocked = left_with("pthread_sigmask(SIG_BLOCK, [SIGTERM, SIGINT, SIGHUP])")
+    with running_adapter(tmp_path, muse=placed.muse, command=blocked) as adapter:
+        adapter.initialize()
+        adapter.new_session(tmp_path)
+        adapter.process.send_signal(signum)
+        assert adapter.wait_exit() == 0
+        assert_gone(placed.pids())
+
+
 # -- nobody to tell
 
 WITHOUT_STDERR: Final = "import os, sys; os.close(2); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"

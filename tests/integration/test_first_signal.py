@@ -18,7 +18,9 @@ import anyio
 from adapter.cli.first_signal import first_stop_signal
 
 def send():
-    time.sleep(0.5)
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0.01)
+    time.sleep(0.2)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
     time.sleep(600)
 
