@@ -253,6 +253,12 @@ def test_turn_runs_and_ends(fold: SessionFold) -> None:
     assert changes[1].outcome.terminal == "completed"
 
 
+def test_a_turn_that_was_reclaimed_has_ended(fold: SessionFold) -> None:
+    [change] = run(fold, ("turn/unqueued", {"turnId": "t", "commandId": "c"}))
+    assert isinstance(change, TurnEnded) and change.outcome.terminal == "unqueued"
+    assert run(fold, ("turn/unqueued", {"turnId": "t"}), ("turn/completed", {"turnId": "t"})) == []
+
+
 def test_h6_only_its_own_completion_ends_a_turn(fold: SessionFold) -> None:
     run(fold, ("turn/started", {"turnId": "trn-1"}), ("turn/started", {"turnId": "trn-2"}))
     run(fold, ("turn/completed", {"turnId": "trn-1", "terminal": "completed"}))
