@@ -118,7 +118,7 @@ class User(Attending):
             # Told by `lost`, when everything else has been.
             return
         if call.error is not None:
-            expected = turn.prompt.fails and call.reason == "hostError"
+            expected = turn.prompt.fails and call.error["data"].get("hostKind") == "modelError"
             return story.answered(turn, "failed" if expected else "died")
         reason = call.result["stopReason"]
         if reason not in ("end_turn", "cancelled"):
