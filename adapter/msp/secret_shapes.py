@@ -22,7 +22,7 @@ _KEY_BLOCK: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _SHAPES: Final = (
     # keys in several lines, also if the beginning or the end is cut off
     re.compile(rf"(?s)()-----BEGIN {_KEY_BLOCK}.*?(?:-----END {_KEY_BLOCK}|\Z)"),
-    re.compile(rf"(?s)()\A.*?-----END {_KEY_BLOCK}"),
+    re.compile(rf"(?s)()\A.*-----END {_KEY_BLOCK}"),
     # headers, whose whole rest is one
     re.compile(
         r"(?i)(?<![\w-])((?:proxy-)?authorization(?:\\*[\"'])?+\s*+[:=]\s*+(?:\\*[\"'])?+"

@@ -88,6 +88,7 @@ def test_q2_secrets_are_hidden(text: str) -> None:
         BLOCK.replace("\n", "\\n"),
         BLOCK.partition("-----END")[0],
         "before it\n" + BLOCK.partition("\n")[2],
+        "before it\n" + 2 * (BLOCK.partition("\n")[2] + "\nbehind it\n"),
     ],
 )
 def test_q2_what_stands_where_secrets_do_or_looks_like_one_is_hidden(text: str) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
-TARGETS: Final = ("framing", "envelope", "msp", "consent")
+TARGETS: Final = (
+    *("framing", "envelope", "acp", "msp", "fold", "consent", "output", "results"),
+    *("versions", "cache", "recordings", "recorder", "secrets", "words"),
+)
 
 
 def target(name: str) -> Callable[[bytes], None]:
