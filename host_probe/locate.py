@@ -67,11 +67,13 @@ class NotFound(msgspec.Struct, frozen=True):
 
 
 def home_directory() -> Path:
-    """The user's; the root for a user who has none, as one that a container made up."""
+    """The user's; the root for a user who has none, as one that a container made up, or one that is no place: nothing
+    is written into whatever folder this happens to run in."""
     try:
-        return Path.home()
+        home = Path.home()
     except RuntimeError:
         return Path(os.sep)
+    return home if home.is_absolute() else Path(os.sep)
 
 
 def find_muse(

@@ -108,6 +108,11 @@ def test_a_user_without_a_home_can_be_served(monkeypatch: pytest.MonkeyPatch) ->
 # -- no Muse
 
 
+def test_nothing_is_kept_in_a_folder_that_this_happens_to_run_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "somewhere")
+    assert host_choice(GlobalOptions()).home == Path("/")
+
+
 def reason(answer: Json) -> Any:
     return answer["error"]["data"]["reason"] if "error" in answer else answer["result"]["stopReason"]
 
