@@ -43,6 +43,7 @@ class FdReader:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._watchable = True
+        self._over = False
 
     async def receive(self) -> bytes:
         """What has arrived, at least one byte; empty at end of file.
@@ -69,11 +70,12 @@ class FdReader:
     async def unless_over(self, wait: Callable[[], Awaitable[None]]) -> None:
         """Await `wait` before reading on, but no longer than until nobody can write to the other end any more: what is
         left to be read is little then, and whoever waits for the end of it must not wait for something else."""
-        while True:
+        while not self._over:
             with anyio.move_on_after(HANG_UP_POLL):
                 return await wait()
-            if self._is_over():
-                return None
+            # It stays so: the rest is read without a look, before whoever waits for the end of it goes on without.
+            self._over = self._is_over()
+        return None
 
     def _is_over(self) -> bool:
         if sys.platform == "win32":

@@ -94,6 +94,13 @@ async def test_what_is_waited_for_before_reading_on_does_not_keep_the_end_from_b
         assert open_still.cancelled_caught, "it is not over"
         writer.close()
         await reader.unless_over(anyio.sleep_forever)
+        awaited: list[bool] = []
+
+        async def wait() -> None:
+            awaited.append(True)
+
+        await reader.unless_over(wait)
+        assert not awaited, "the rest is read without waiting"
     reader.close()
 
 
