@@ -18,7 +18,7 @@ import orjson
 from tests.adapter_process import COMMAND, INITIALIZE, Json
 from tests.bench.client import bare_environ, status
 
-PATIENCE: Final = 120.0
+PATIENCE: Final = 600.0
 """Seconds in which everything here is over; only what hangs takes longer."""
 
 EXIT_SECONDS: Final = 20.0

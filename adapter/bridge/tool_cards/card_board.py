@@ -75,6 +75,10 @@ class CardBoard:
         self._task_meta = task_meta
         self._clock = clock
         self._cards: OrderedDict[str, ShownCard] = OrderedDict()
+        """The newest card of each item."""
+        self._open_ones: dict[str, ShownCard] = {}
+        """Those that have not ended, and some that have since the last look: all are too many to look at at
+        the end of each turn."""
         self._compactions = Compactions(style.session_id)
         self._settling: dict[str, ShownCard] = {}
         """Cards that are held open until what is being read about them is there."""
@@ -303,7 +307,7 @@ class CardBoard:
         is being read about those that have ended."""
         for params in self._compactions.close(turn_id):
             self._send(params)
-        for shown in [shown for shown in self._cards.values() if not shown.ended]:
+        for shown in self._open_cards():
             if turn_id is None:
                 goes_on = tasks_go_on and outlives_turn(shown.item)
             else:
@@ -324,7 +328,7 @@ class CardBoard:
 
     def refresh_tasks(self) -> None:
         """Tell anew what can be done with the work that outlives turns."""
-        for shown in [shown for shown in self._cards.values() if not shown.ended and outlives_turn(shown.item)]:
+        for shown in [shown for shown in self._open_cards() if outlives_turn(shown.item)]:
             self._update(shown)
 
     # -- approvals
@@ -388,6 +392,7 @@ class CardBoard:
         """Tell nothing more: the session is closed, or somebody else shows it now."""
         self._due.clear()
         self._cards.clear()
+        self._open_ones.clear()
         self._settling.clear()
 
     # -- history
@@ -414,11 +419,15 @@ class CardBoard:
         return shown
 
     def _remember(self, shown: ShownCard) -> None:
-        self._cards[shown.item_id] = shown
+        self._cards[shown.item_id] = self._open_ones[shown.item_id] = shown
         if len(self._cards) > REMEMBERED_CARDS:
             oldest = next((key for key, card in self._cards.items() if card.ended), None)
             if oldest is not None:
                 del self._cards[oldest]
+
+    def _open_cards(self) -> list[ShownCard]:
+        self._open_ones = {item_id: shown for item_id, shown in self._open_ones.items() if not shown.ended}
+        return list(self._open_ones.values())
 
     def _send(self, params: dict[str, Any]) -> None:
         self._peer.notify(updates.METHOD, params)
