@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: soak model load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: faults soak model load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -74,6 +74,10 @@ load: compiled
 # Half an hour of everything at once; the page of figures has it. `SOAK_SECONDS=60 make soak` for less, which keeps none.
 soak: compiled
 	$(BIN)/python -m tests.soak
+
+# A part of it: `python -m tests.faults.matrix --only PHASE:FAULT`; either may be *.
+faults: compiled
+	$(BIN)/python -m tests.faults.matrix --write
 
 interop: compiled
 	$(BIN)/python -m tests.interop

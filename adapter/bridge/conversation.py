@@ -132,6 +132,8 @@ class Conversation:
             client, self._session, self._projection, background, self._stop_asking, is_stopped, self._prompts.pause
         )
         self._prompts.take_prompt = self._questions.take_prompt
+        self._prompts.on_queued = self._questions.went_on
+        self._questions.has_next = self._prompts.has_next
         self._notices = notices = Notices(
             style.session_id,
             peer,

@@ -13,6 +13,7 @@ import adapter
 from adapter.msp.vocabulary import METHODS
 from tests.faults.matrix import registry
 from tests.faults.matrix.ever_failed import EVER_FAILED
+from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.phases import PHASES
 from tests.faults.matrix.tampering import ACTIONS
 
@@ -27,7 +28,9 @@ SAMPLE: Final = (
     "cancel:swallows",
     "decide:nobody",
     "ask-question:unknown-members",
+    "load:client-takes-back",
     "set-effort:after-the-next",
+    "set-model:muse-vanishes",
     "read-page:broken-text",
     "closed:exit-0",
     "shutdown-turn:stops-reading",
@@ -66,7 +69,7 @@ def test_the_phases_are_about_every_call_that_the_adapter_makes() -> None:
 
 
 def test_every_action_is_used_and_every_name_is_one() -> None:
-    used = {fault.action for fault in registry.FAULTS if hasattr(fault, "action")}
+    used = {fault.action for fault in registry.FAULTS if isinstance(fault, Fault)}
     assert used <= ACTIONS.keys() and ACTIONS.keys() - used <= {"goes-on"}
     for things in (PHASES, registry.FAULTS):
         names = [each.name for each in things]

@@ -197,3 +197,13 @@ def test_a_question_outlives_its_host(tmp_path: Path, forms: bool) -> None:
             wait_until(lambda: adapter.text(session_id).count("Your next message is the answer") == 2)
             assert adapter.prompt(session_id, "orchard") == END_TURN
         wait_until(lambda: "You chose: orchard" in adapter.text(session_id))
+
+
+@every_version
+def test_a_prompt_in_line_leaves_a_question_in_text_unanswered(tmp_path: Path, version: str) -> None:
+    """It can be no answer, and a client that waits for it sends nothing else."""
+    with session(tmp_path, version) as (adapter, session_id):
+        with adapter.one_write():
+            prompts = [adapter.begin_prompt(session_id, text) for text in ("ask", "hello")]
+        assert [adapter.response(prompt)["result"] for prompt in prompts] == [END_TURN, END_TURN]
+        assert "You said: hello" in adapter.text(session_id)

@@ -78,6 +78,8 @@ class Questions:
         self._stop = stop
         self._is_stopped = is_stopped
         self._pause = pause
+        self.has_next: Callable[[Any], bool] = lambda turn_id: False
+        """Whether the next message has been sent, and waits for this turn."""
         self._asked: dict[str, _Asked] = {}
         self._in_text: list[_Asked] = []
         """What the next messages answer, the first of them on screen."""
@@ -137,8 +139,7 @@ class Questions:
         self._in_text.remove(asked)
         answers = question_text.answers_in(asked.questions, text)
         if not is_text or is_command or (answers is None and len(text) > FREE_TEXT_LENGTH):
-            self._forget(asked)
-            self._background.start(self._cancel, asked, "the user went on with something else")
+            self._leave_unanswered(asked)
             return None
         return Taken(asked.turn_id, partial(self._deliver, asked, answers, text))
 
@@ -183,10 +184,23 @@ class Questions:
             if self._in_text == [asked]:
                 self._show(asked)
 
+    def went_on(self) -> None:
+        """What is the next message waits behind a turn that waits for one: it goes on without an answer."""
+        for asked in [asked for asked in self._in_text if self.has_next(asked.turn_id)]:
+            self._leave_unanswered(asked)
+
+    def _leave_unanswered(self, asked: _Asked) -> None:
+        self._background.start(self._cancel, asked, "the user went on with something else")
+        self._forget(asked)
+
     def _show(self, asked: _Asked, problem: str | None = None) -> None:
+        if self.has_next(asked.turn_id):
+            self._leave_unanswered(asked)
+            return self._show_next()
         self._projection.say(question_text.shown(asked.questions, problem))
         if self._pause is not None:
             self._pause(asked.turn_id)
+        return None
 
     async def _deliver(self, asked: _Asked, answers: list[Answer] | None, text: str) -> bool:
         """Tell the host what the user wrote. False if the question was settled before: the message is another one

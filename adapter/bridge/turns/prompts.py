@@ -94,6 +94,8 @@ class Prompts:
         self.for_turn: Callable[[], TurnSettings] = TurnSettings
         self.on_shown: Callable[[Collection[str]], None] = lambda turn_ids: None
         """Told of turns when everything of them has been shown, right before their prompt is answered."""
+        self.on_queued: Callable[[], None] = lambda: None
+        """Told that a prompt waits at the host behind a turn."""
         self.roots = Roots((workspace,))
         """What goes with the next turn."""
 
@@ -145,6 +147,12 @@ class Prompts:
         for run in self._runs:
             if turn_id in run.turn_ids:
                 run.settle(DONE)
+
+    def has_next(self, turn_id: str) -> bool:
+        """Whether a prompt waits behind this turn: it can be no answer to what the turn asks, and many a client sends
+        nothing else before it has been answered."""
+        others = [run for run in self._runs if turn_id not in run.turn_ids and not run.settled.is_set()]
+        return any(run.is_queued or not run.submitted for run in others)
 
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far, and what the host runs unasked; does nothing in an idle
@@ -291,7 +299,9 @@ class Prompts:
             return await self._stops.stop_given_up(run, queued=queued)
         if not queued:
             self._stops.runs(run.turn_ids)
-        elif self._stops.is_wedged:
+        else:
+            self.on_queued()
+        if queued and self._stops.is_wedged:
             self._background.start(self._stops.wait_in_line, run, CANCEL_GRACE)
         for name in (turn_id, *self._strays.of(run)):
             self._settle_if_over(run, name)

@@ -38,7 +38,7 @@ def main() -> int:
     chosen = [cell for cell in cells() if asked.only is None or any(_means(word, *cell) for word in asked.only)]
     began = time.monotonic()
     with ThreadPoolExecutor(asked.j) as pool:
-        problems = list(pool.map(lambda cell: _problem(*cell, began + TOTAL_SECONDS), chosen))
+        problems = list(pool.map(lambda cell: _problem(cell[0], cell[1], began + TOTAL_SECONDS), chosen))
     results = {(phase.name, fault.name): problem for (phase, fault), problem in zip(chosen, problems, strict=True)}
     seconds = time.monotonic() - began
     wrong = {cell: problem for cell, problem in results.items() if problem is not None}

@@ -12,5 +12,8 @@ EVER_FAILED: Final = {
     "answer-question:ignores": "an answer without an acknowledgement was forgotten, and the turn waited for ever",
     "decline-question:ignores": "a declined question without an acknowledgement was waited for for ever",
     "decline-question:error-internal": "so was one that the host refused to take back",
+    "clarify:sigkill": "a question asked anew as text waited for a message, and the prompt in line waited for its turn",
     "move-leave:error-internal": "a session that its host kept was said to be open in another program",
+    "prompt:client-same-id": "what could not be read as a request was refused under the id of one that was open",
+    "prompt:client-killed": "the exit code said that all was answered, and nobody had read it",
 }
