@@ -153,7 +153,7 @@ ROWS: Final[tuple[Broken, ...]] = (
         "adapter/bridge/bounded_text.py",
         "    parts = [close_fence(bounded.head), notice, *([bounded.tail] if bounded.tail else [])]",
         "    parts = [close_fence(bounded.head), *([bounded.tail] if bounded.tail else [])]",
-        "faults/test_faults_cards.py::test_j6_a_long_output_says_how_much_is_missing",
+        "unit/test_bridge_bounded_text.py::test_a_notice_stands_on_a_line_of_its_own",
     ),
     # -- 4
     Broken(
