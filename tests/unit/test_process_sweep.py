@@ -18,8 +18,10 @@ from adapter.msp.sweep import Family, Groups, Row
 if not sweep.can_look():
     pytest.skip("marks are read where there is /proc", allow_module_level=True)
 
-MARK = "4194305:100:200"
-"""No kernel gives such a pid to a process."""
+ADAPTER = f"4194305:{os.getpid()}"
+"""No kernel gives such a pid to a process; the rest tells apart who runs these tests at once."""
+
+MARK = f"{ADAPTER}:200"
 
 
 @contextmanager
@@ -38,10 +40,10 @@ def sleeping(script: str = "exec sleep 600", mark: str = MARK) -> Iterator[tuple
 
 
 def test_a_host_and_an_adapter_are_told_apart_from_others() -> None:
-    with sleeping() as (one, _), sleeping(mark="4194305:100:201") as (two, _), sleeping(mark="4194305:1001:200"):
+    with sleeping() as (one, _), sleeping(mark=f"{ADAPTER}:201") as (two, _), sleeping(mark=f"{ADAPTER}1:200"):
         assert Family(MARK).look() == [one]
-        assert Family("4194305:100").look() == sorted([one, two])
-        assert Family("4194305:10").look() == Family("419430:100").look() == []
+        assert Family(ADAPTER).look() == sorted([one, two])
+        assert Family(ADAPTER[:-1]).look() == Family(ADAPTER[1:]).look() == []
 
 
 def test_what_has_cleared_its_environment_is_found_by_its_parent_and_kept_after_that() -> None:
