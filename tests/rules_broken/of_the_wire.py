@@ -178,7 +178,7 @@ ROWS: Final[tuple[Broken, ...]] = (
         "adapter/wire/peer.py",
         "            await self._calls.finished()\n            await self.flushed()\n",
         "            await self._calls.finished()\n",
-        "unit/test_wire_peer_end.py::test_what_was_asked_before_the_end_is_on_the_pipe_when_run_returns",
+        "unit/test_wire_peer_pressure.py::test_the_drain_waits_for_a_slow_reader_within_its_bound",
     ),
     Broken(
         4,
