@@ -424,6 +424,7 @@ class CardBoard:
             oldest = next((key for key, card in self._cards.items() if card.ended), None)
             if oldest is not None:
                 del self._cards[oldest]
+                self._open_ones.pop(oldest, None)
 
     def _open_cards(self) -> list[ShownCard]:
         self._open_ones = {item_id: shown for item_id, shown in self._open_ones.items() if not shown.ended}
