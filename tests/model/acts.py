@@ -208,16 +208,19 @@ class Acts:
 
     def _opened(self, request_id: Any, method: str, params: Json) -> None:
         session = params.get("sessionId", "")
-        self.opening[session] += 1
         checks = self.stage.checks
-        if method == "session/load":
+        # What is being opened is not opened once more: that is refused.
+        loads = method == "session/load" and not self.opening[session]
+        self.opening[session] += 1
+        if loads:
             checks.texts[session].clear()
             checks.loading.add(session)
         busy = bool(checks.open_prompts(session))
 
         def follow(frame: Json) -> None:
             self.opening[session] -= 1
-            checks.loading.discard(session)
+            if loads:
+                checks.loading.discard(session)
             if "error" in frame:
                 return
             opened = frame["result"].get("sessionId", session)
@@ -230,7 +233,7 @@ class Acts:
             running = self.stage.store.sessions[opened].running
             if running is not None:
                 running.on_its_own = True
-            if method == "session/load":
+            if loads:
                 checks.check_replay(session)
 
         self.stage.ask(request_id, method, params, follow)
