@@ -63,14 +63,17 @@ class Driven:
             start_new_session=True,
         )
         self._failure = ""
+        self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def write(self, data: bytes) -> None:
-        """Bytes to its stdin."""
+        """Bytes to its stdin; what it still asks when that is closed is not answered."""
         assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        with self._writing:
+            if not self.process.stdin.closed:
+                self.process.stdin.write(data)
+                self.process.stdin.flush()
 
     def wait(self, done: Callable[[], bool], what: str) -> None:
         """Until it is done.
@@ -88,7 +91,8 @@ class Driven:
         """Close its stdin, and see how it ends."""
         assert self.process.stdin is not None
         report.peak_mib = self.peak_mib()
-        self.process.stdin.close()
+        with self._writing:
+            self.process.stdin.close()
         try:
             code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

@@ -12,11 +12,10 @@ import random
 import sys
 import threading
 from collections import Counter
-from typing import Any
 
 from tests.fuzz.mutation import mutated
 from tests.fuzz.owed import Nothing, answered_as, key_of
-from tests.fuzz.templates import of_host
+from tests.fuzz.templates import of_host, recorded_of_host
 from tests.scripted_hosts import Json, ScriptedHost
 
 
@@ -30,9 +29,10 @@ class MutatingHost(ScriptedHost):
     def __init__(self, directory: str, settings: str) -> None:
         super().__init__(directory, settings)
         self.chance = random.Random(self.seed)
-        self.sound = of_host()
+        self.sound = [*of_host(), *recorded_of_host()]
         self.sent = 0
         self.answers = 0
+        self.unnamed = 0
         self.lock = threading.Lock()
         self.owed: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -71,8 +71,9 @@ class MutatingHost(ScriptedHost):
         key = key_of(frame.get("id"))
         with self.lock:
             self.answers += 1
-            error: Any = frame.get("error")
-            if isinstance(error, dict) and (error.get("data") or {}).get("reason") == "duplicateId":
+            if frame.get("id") is None:
+                # The refusal of a request whose id is that of an open one; a host is told of nothing else without id.
+                self.unnamed += 1
                 return
             if self.owed[key] <= 0 and len(self.problems) < 20:
                 self.problems.append(f"an answer nobody asked for, or the second one: {json.dumps(frame)[:300]}")
@@ -80,11 +81,9 @@ class MutatingHost(ScriptedHost):
 
     def turn(self, session_id: str, turn_id: str) -> None:
         self.message(session_id, turn_id, "before ")
-        names = (b"$S", session_id.encode()), (b"$T", turn_id.encode())
+        names = {"$S": session_id, "$T": turn_id}
         for _ in range(0, self.lines, 100):
-            data = b"".join(mutated(self.chance, self.chance.choice(self.sound), self.next_id()) for _ in range(100))
-            for name, value in names:
-                data = data.replace(name, value)
+            data = b"".join(self.damaged(names) for _ in range(100))
             with self.lock:
                 for line in data.split(b"\n"):
                     key = answered_as(line)
@@ -94,9 +93,16 @@ class MutatingHost(ScriptedHost):
         self.message(session_id, turn_id, "after")
         self.complete(session_id, turn_id)
 
-    def next_id(self) -> int:
+    def damaged(self, names: dict[str, str]) -> bytes:
+        """One frame. Of items, approvals and questions there are some hundred at a time, which are told of in any
+        order."""
         self.sent += 1
-        return self.sent
+        line = mutated(self.chance, self.chance.choice(self.sound), self.sent)
+        about = self.sent // 1000 * 100
+        drawn = {name: f"{name[1]}{about + self.chance.randrange(100)}" for name in ("$I", "$A", "$U")}
+        for name, value in {**names, **drawn, "$C": f"v:{self.sent}"}.items():
+            line = line.replace(name.encode(), value.encode())
+        return line.replace(b'"revision": 1,', b'"revision": %d,' % self.chance.randrange(1, 9))
 
     def on_response(self, frame: Json) -> None:
         raise AssertionError("responses are counted as they come")
@@ -108,9 +114,10 @@ class MutatingHost(ScriptedHost):
     def report(self) -> None:
         """What was counted, for whoever has started this."""
         with self.lock:
+            missing = self.owed.total() - self.unnamed
             open_now = [key for key, count in self.owed.items() if count > 0]
-        if open_now:
-            self.problems.append(f"{len(open_now)} requests were not answered: {open_now[:5]}")
+        if missing:
+            self.problems.append(f"{missing} requests were not answered, or answers without request: {open_now[:5]}")
         counted = {"frames": self.sent, "answers": self.answers, "problems": self.problems}
         with contextlib.suppress(OSError):
             (self.directory / f"counted-{os.getpid()}.json").write_text(json.dumps(counted))
