@@ -19,6 +19,9 @@ from tests.faults.matrix.fault import OR, Fault
 from tests.faults.matrix.phases import PHASES, Phase, ends_turn, is_cancelled
 
 TAKEN_BACK: Final = "-32800 cancelled"
+READ_ENDED: Final = "-32800 sessionClosed"
+"""A read ends with its session, also if that is opened anew."""
+
 STOPPED: Final = "result {'stopReason': 'cancelled'}"
 
 FLOOD: Final = 2000
@@ -185,11 +188,12 @@ IN_A_SESSION: Final = _where(_has_session, "there is no session")
 IN_A_PROMPT: Final = _where(lambda phase: phase.right is ends_turn, "no prompt is open")
 
 
-def _of_prompts(outcome: str, others: str = OK) -> Mapping[str, str]:
+def _of_prompts(outcome: str, others: str = OK, reads: str = "") -> Mapping[str, str]:
     """What has to come where a prompt is open, and elsewhere. A prompt that was stopped before is that anyway, and what
     waits for no answer of the host's may have been answered."""
     came = {phase.name: outcome if phase.right is ends_turn else others for phase in PHASES}
     came |= {phase.name: came[phase.name] + OR + OK for phase in PHASES if not phase.needed}
+    came |= {phase.name: reads for phase in PHASES if reads and phase.name.startswith("read-")}
     return came | {phase.name: OK for phase in PHASES if phase.right is is_cancelled}
 
 
@@ -221,6 +225,18 @@ CLIENT_FAULTS: Final = (
         expects=_of_prompts(STOPPED, TAKEN_BACK),
     ),
     _harmless("client-stops", "it stops it, three times", _stops, expects=_of_prompts(STOPPED), sense=IN_A_PROMPT),
-    _harmless("client-closes", "it closes the session", _closes_it, expects=_of_prompts(STOPPED), sense=IN_A_SESSION),
-    _harmless("client-loads", "it loads the session anew", _loads_it, sense=IN_A_SESSION),
+    _harmless(
+        "client-closes",
+        "it closes the session",
+        _closes_it,
+        expects=_of_prompts(STOPPED, reads=READ_ENDED),
+        sense=IN_A_SESSION,
+    ),
+    _harmless(
+        "client-loads",
+        "it loads the session anew",
+        _loads_it,
+        expects=_of_prompts(OK, reads=READ_ENDED + OR + OK),
+        sense=IN_A_SESSION,
+    ),
 )
