@@ -32,10 +32,13 @@ TOLD: Final = {**SENT_AGAIN, **TAKEN_IN, "malformed": "ok"}
 
 STARTING: Final = {
     **dict.fromkeys(("gone", "malformed", "refused"), f"ok or {_FAILED}"),
-    **dict.fromkeys(("lost", "mute", "deaf", "closes-stdin"), _LATE),
+    **dict.fromkeys(("lost", "mute", "deaf", "closes-stdin"), f"ok or {_LATE}"),
     "too-late": "ok",
 }
 """A host that fails before anybody has asked for one is replaced by the next one."""
+
+GREETING: Final = {**STARTING, "closes-stdin": "ok", "stops-reading": _TIMEOUT}
+"""One that has answered the greeting counts as ready."""
 
 SILENT: Final = {"mute": _TIMEOUT}
 """The next thing it is asked has no answer."""
@@ -48,6 +51,12 @@ GREETED: Final = {
     "closes-stdin": "-32603 hostDied",
 }
 """Who waits for a host is told how it failed; what a greeting lacks is not missed."""
+
+MOVED: Final = {"closes-stdin": "ok"}
+"""A prompt that a host cannot be sent is sent to the next one."""
+
+BESIDE: Final = {**MOVED, **SILENT, "stops-reading": f"ok or {_TIMEOUT}"}
+"""The same; and the prompt may have been sent before."""
 
 KEPT: Final = {
     **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), _BUSY),

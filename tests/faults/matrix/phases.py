@@ -107,7 +107,7 @@ def _stops(name: str, told: str, script: str, method: str) -> Phase:
 PHASES: Final = (
     # a host is started
     _start("start", "the host has been started", at="spawn"),
-    _start("handshake", "the host is greeted", "initialize"),
+    _start("handshake", "the host is greeted", "initialize", expects=come.GREETING),
     _start("abilities", "it is asked what it can do", "session/rename", needed=False, expects=come.SILENT),
     _start("abilities-list", "the last question of these", "session/list", needed=False, expects=come.SILENT),
     # a session is opened
@@ -210,14 +210,14 @@ PHASES: Final = (
         expects=come.KEPT,
     ),
     _moves("move-greet", "the other host is greeted", "initialize", more=True, expects=come.GREETED),
-    _moves("move-resume", "the other host loads it", "session/resume", after=1, more=True),
+    _moves("move-resume", "the other host loads it", "session/resume", after=1, more=True, expects=come.MOVED),
     _moves(
         "move-questions",
         "what is open in it is asked for",
         "approval/listPending",
         needed=False,
         more=True,
-        expects=come.SILENT,
+        expects=come.BESIDE,
     ),
     # commands and tasks
     _command("compact", "/compact", "session/compact", expects=come.TOLD),

@@ -53,12 +53,13 @@ def run_cell(phase: Phase, fault: Fault) -> None:
 
 def _came(cell: Cell, phase: Phase, fault: Fault, *, stopped: bool) -> str:
     """What comes of what the client does, as a word."""
+    # The user stops a turn that does not come to an end.
+    stopping = threading.Timer(STOP_SECONDS, _stop, (cell,))
+    stopping.daemon = True
     if stopped:
-        # The user stops a turn that does not come to an end.
-        timer = threading.Timer(STOP_SECONDS, _stop, (cell,))
-        timer.daemon = True
-        timer.start()
+        stopping.start()
     answer = _acted(phase, fault, cell)
+    stopping.cancel()
     if stopped and answer.get("result") == {"stopReason": "cancelled"}:
         return STOPPED
     return outcome(answer, phase.right)
@@ -107,7 +108,7 @@ def _check_held(cell: Cell, held: int) -> None:
 
 def _go_on(cell: Cell, phase: Phase, fault: Fault) -> None:
     """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use."""
-    is_greeted = phase.at != "spawn" and phase.method != "initialize"
+    is_greeted = phase.at != "spawn" and (phase.method != "initialize" or fault.group == "deaf")
     is_used = is_greeted and not phase.left and phase.arrange is not steps.output
     wanted = TIMEOUT if fault.leaves == "wedged" and is_used else OK
     _check(_another_prompt(cell), fault.then or wanted, "the next prompt")
