@@ -41,6 +41,16 @@ def test_p1_it_is_linear_also_when_the_output_comes_slowly_at_first() -> None:
     assert screen.bytes < 2.2 * 200_000 + CARD_TEXT_BYTES * 20 / FRESH_SECONDS + 2 * CARD_TEXT_BYTES
 
 
+def test_p2_cards_of_a_history_are_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.bridge.tool_cards.card_board.REMEMBERED_CARDS", 5)
+    screen = Screen()
+    for number in range(100):
+        screen.item(f"i{number}", 1, "completed", **SHELL)
+    board = screen.board
+    assert len(board._cards) == 5
+    assert len(board._open_ones) <= 5
+
+
 def test_the_first_output_is_shown_at_once_and_more_at_most_once_an_interval() -> None:
     screen = Screen()
     screen.item("i1", **SHELL)
