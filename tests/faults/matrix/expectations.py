@@ -55,8 +55,8 @@ GREETED: Final = {
 MOVED: Final = {"closes-stdin": "ok"}
 """A prompt that a host cannot be sent is sent to the next one."""
 
-BESIDE: Final = {**MOVED, **SILENT, "stops-reading": f"ok or {_TIMEOUT}"}
-"""The same; and the prompt may have been sent before."""
+BESIDE: Final = {**SILENT, **dict.fromkeys(("closes-stdin", "stops-reading"), f"ok or {_TIMEOUT}")}
+"""The prompt may have been sent before, and read or not."""
 
 KEPT: Final = {
     **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), _BUSY),
