@@ -74,7 +74,7 @@ def _judge_life(finding: Finding, trial: Trial, choice: HostChoice) -> None:
     """Whether it would do for serving: it must be ready in time, and live."""
     if trial.gone is not None:
         finding.facts["reason"] = "hostGone"
-        finding.fail(f"It ended by itself after that: {_sentence(str(trial.gone))}", _run(trial))
+        finding.fail(f"It ended by itself after that: {_sentence(trial.gone.details)}", _run(trial))
     if trial.seconds > choice.startup_timeout:
         finding.fail(
             f"Serving gives up after {choice.startup_timeout:g} s.",
@@ -84,10 +84,11 @@ def _judge_life(finding: Finding, trial: Trial, choice: HostChoice) -> None:
 
 def _judge_failure(finding: Finding, trial: Trial, choice: HostChoice) -> None:
     failure = trial.failure
+    assert failure is not None
     start = failure if isinstance(failure, HostStartError) else None
     reason = start.reason if start is not None else "hostGone"
     finding.facts |= {"reason": reason, "exitCode": start.exit_code if start is not None else None}
-    sentence = _sentence(str(failure))
+    sentence = _sentence(failure.details)
     if start is not None and start.kind == AUTH_REQUIRED:
         finding.fail(sentence, _login_advice(choice.environ))
     elif reason != "hostStartTimeout":
