@@ -188,14 +188,6 @@ ROWS: Final[tuple[Broken, ...]] = (
         "            return",
         "unit/test_wire_peer.py::test_an_answer_that_does_not_fit_says_so",
     ),
-    Broken(
-        4,
-        "hosts are left when the client goes",
-        "adapter/cli/serve.py",
-        "        await agent.close()\n",
-        "",
-        "faults/test_faults_ends.py::test_e7_turn_is_interrupted_before_the_host_is_stopped",
-    ),
     # -- 5
     Broken(
         5,
