@@ -44,16 +44,19 @@ def main() -> int:
             print(f"fuzz was not run: {error}")
             return NOT_RUN
         at_once = int(os.environ.get("FUZZ_AT_ONCE", 2))
-        outcomes = fuzz(python, targets, seconds, at_once, seed, tell=_tell)
-        found = any(outcome.problem for outcome in outcomes)
-        if seconds >= FULL_SECONDS:
-            _keep(outcomes)
+
+        def tell(outcome: Outcome) -> None:
+            _say(outcome)
+            if seconds >= FULL_SECONDS:
+                _keep(outcome)
+
+        found = any(outcome.problem for outcome in fuzz(python, targets, seconds, at_once, seed, tell))
     if FRAMES in wanted:
         found |= bool(frames.main(["--seed", str(seed), *(["--write"] if seconds >= FULL_SECONDS else [])]))
     return FAILED if found else 0
 
 
-def _tell(outcome: Outcome) -> None:
+def _say(outcome: Outcome) -> None:
     print(
         f"{outcome.problem or 'ok':30} {outcome.target:12} {outcome.executions:10,} executions "
         f"{outcome.seconds:4.0f} s {outcome.edges:5} edges {outcome.kept:5} inputs",
@@ -61,7 +64,7 @@ def _tell(outcome: Outcome) -> None:
     )
 
 
-def _keep(outcomes: list[Outcome]) -> None:
+def _keep(outcome: Outcome) -> None:
     Figures(
         title="Fuzzing",
         command="make fuzz",
@@ -81,7 +84,6 @@ def _keep(outcomes: list[Outcome]) -> None:
                 str(outcome.kept),
                 outcome.problem or "nothing",
             ]
-            for outcome in outcomes
         ],
     ).keep("fuzz", merge=True)
 
