@@ -219,7 +219,7 @@ LOADS: Final = {
             "slow", "a message in pieces of one character; the client reads 4 KiB every 50 ms", "pieces",
             100_000, 1_000_000, slow_reader,
         ),
-        Load("output", "the output of one command in pieces", "pieces", 90_000, 900_000, long_output, growth=2.0),
+        Load("output", "the output of one command in pieces", "pieces", 80_000, 800_000, long_output, growth=2.0),
         Load("cards", "commands with outputs of 64 KiB in one turn", "commands", 200, 2_000, many_cards),
         Load(
             "hole", "commands with outputs of 64 KiB while a gap is read", "commands",
