@@ -83,6 +83,7 @@ class Editor:
             reason = ((answer.get("error") or {}).get("data") or {}).get("reason")
             if "result" not in answer and reason != HOST_REFUSED:
                 self.report.problem(f"a prompt was answered {answer}")
+            self._look_around(session_id)
             self.report.frames += LINES
             if self.report.frames <= frames // 6:
                 self.report.settled_mib = self.driven.peak_mib()
@@ -90,6 +91,20 @@ class Editor:
         self._hear_host()
         self.report.seconds = time.monotonic() - began
         return self.report
+
+    def _look_around(self, session_id: str) -> None:
+        """Requests for which a host is asked something; it may be refused, and for no fault of the adapter's."""
+        here = {"sessionId": session_id}
+        for method, params in (
+            ("session/list", {}),
+            ("session/load", {**here, "cwd": str(self._directory), "mcpServers": []}),
+            ("session/set_config_option", {**here, "configId": "model", "value": "muse-large-2"}),
+            ("session/resume", {**here, "cwd": str(self._directory), "mcpServers": []}),
+        ):
+            answer = self.ask(method, params)
+            data = (answer.get("error") or {"data": {"reason": "none"}}).get("data") or {}
+            if data.get("reason") in (None, "internal"):
+                self.report.problem(f"{method} was answered {str(answer)[:500]}")
 
     def _hear_host(self) -> None:
         counted = list((self._directory / "host").glob("counted-*.json"))

@@ -12,16 +12,31 @@ import random
 import sys
 import threading
 from collections import Counter
+from pathlib import Path
+from typing import ClassVar, Final
 
-from tests.fuzz.mutation import mutated
+from tests.fuzz.mutation import damaged_value, mutated, written
 from tests.fuzz.owed import Nothing, answered_as, key_of
 from tests.fuzz.templates import of_host, recorded_of_host
 from tests.scripted_hosts import Json, ScriptedHost
+
+CORPUS: Final = Path(__file__).with_name("corpus") / "results"
 
 
 class MutatingHost(ScriptedHost):
     """Sends `lines` damaged frames in each turn, drawn with `seed`. When its input ends it writes `counted.json`: how
     many frames it has sent and how many answers it got, and what was answered wrongly."""
+
+    ANSWERED: ClassVar[dict[str, str]] = {
+        "model/list": "model-list",
+        "session/list": "session-list",
+        "session/read": "session-resume",
+        "skill/list": "rows",
+        "view/page": "",
+        "usage/read": "turns",
+        "item/readOutput": "",
+    }
+    """Queries, and where the corpus has an answer to each."""
 
     lines = 1000
     seed = 1
@@ -103,6 +118,25 @@ class MutatingHost(ScriptedHost):
         for name, value in {**names, **drawn, "$C": f"v:{self.sent}"}.items():
             line = line.replace(name.encode(), value.encode())
         return line.replace(b'"revision": 1,', b'"revision": %d,' % self.chance.randrange(1, 9))
+
+    def receive(self, frame: Json) -> None:
+        if frame.get("method") in self.ANSWERED:
+            return self.answer_oddly(frame)
+        return super().receive(frame)
+
+    def answer_oddly(self, request: Json) -> None:
+        """A damaged result, and behind it one that comes too late."""
+        name = self.ANSWERED[request["method"]]
+        page = {"events": [{"method": frame["method"], "params": frame["params"]} for frame in self.sound[:9]]}
+        result: Json = {**json.loads(json.dumps(page)), "nextCursor": None, "content": "abc", "encoding": "utf8", "eof": True}
+        if name:
+            result = json.loads((CORPUS / name).read_text().splitlines()[0])
+        for _ in range(self.chance.randrange(4)):
+            result = damaged_value(self.chance, result)
+        # A line of JSON whatever became of it: the adapter waits for nothing else.
+        line = written({"jsonrpc": "2.0", "id": request["id"], "result": result}, ascii_only=True)
+        self.write(line + b"\n")
+        self.answer(request)
 
     def on_response(self, frame: Json) -> None:
         raise AssertionError("responses are counted as they come")

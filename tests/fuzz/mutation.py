@@ -138,7 +138,8 @@ def _nudged(chance: random.Random, value: Any) -> Any:
     return list(value) * 2 if isinstance(value, list) else dict(value)
 
 
-def _written(value: Any, ascii_only: bool) -> bytes:
+def written(value: Any, ascii_only: bool) -> bytes:
+    """The value as text; what is nested too deep for that is something else that is."""
     try:
         return json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
     except RecursionError:
@@ -154,7 +155,7 @@ def mutated(chance: random.Random, message: dict[str, Any], number: int) -> byte
         message = json.loads(json.dumps(message))
         for _ in range(chance.randrange(1, 4)):
             message = damaged_value(chance, message)
-        return _written(message, chance.random() < 0.5) + b"\n"
+        return written(message, chance.random() < 0.5) + b"\n"
     line = json.dumps(message, ensure_ascii=chance.random() < 0.5).encode()
     return damaged_bytes(chance, line, chance.randrange(4)) + b"\n"
 
@@ -169,7 +170,7 @@ def mutated_lines(chance: random.Random, data: bytes) -> bytes:
             value = json.loads(lines[at])
         except (ValueError, RecursionError):
             return damaged_bytes(chance, data)
-        lines[at] = _written(damaged_value(chance, value), ascii_only=False)
+        lines[at] = written(damaged_value(chance, value), ascii_only=False)
     elif way == 5:
         lines.insert(chance.randrange(len(lines) + 1), lines[at])
     elif way == 6:
