@@ -8,7 +8,9 @@ import logging
 import os
 import queue
 import threading
+import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Final
@@ -22,6 +24,13 @@ FLUSH_SECONDS: Final = 0.2
 """How long the last lines may take to leave when the process ends."""
 
 MAX_LINE_BYTES: Final = 8 * 1024
+
+MOST_ALIKE: Final = 20
+"""Warnings of one wording that are logged within `WINDOW_SECONDS`; how many more there were is said afterwards."""
+
+WINDOW_SECONDS: Final = 60.0
+MOST_WORDINGS: Final = 500
+"""Wordings that are told apart within that time."""
 
 MOST_CAUSES: Final = 5
 """Exceptions behind an exception that are told of."""
@@ -56,6 +65,34 @@ def _told(error: BaseException, depth: int = 0) -> Iterator[str]:
     yield f"{type(error).__module__}.{type(error).__qualname__}"
     for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
         yield from _told(part, depth + 1)
+
+
+class Sparse(logging.Filter):
+    """Leaves out warnings that say the same again and again: a noisy peer must not fill the disk, however it is
+    noisy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._began = time.monotonic()
+        self._made: Counter[tuple[str, str]] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if record.levelno < logging.WARNING:
+            return True
+        now = time.monotonic()
+        if now - self._began > WINDOW_SECONDS:
+            left_out = sum(count - MOST_ALIKE for count in self._made.values() if count > MOST_ALIKE)
+            self._began = now
+            self._made.clear()
+            if left_out:
+                logging.getLogger("adapter").warning("%d more warnings of the last minutes were left out", left_out)
+        said = record.getMessage() if record.msg == "%s" else str(record.msg)
+        wording = (record.name, said[:200])
+        if len(self._made) >= MOST_WORDINGS and wording not in self._made:
+            wording = ("", "")
+        self._made[wording] += 1
+        return self._made[wording] <= MOST_ALIKE
 
 
 class StderrHandler(logging.Handler):
@@ -101,6 +138,7 @@ class StderrHandler(logging.Handler):
 def log_to_stderr(level: str) -> StderrHandler:
     """Send everything that is logged, warnings included, to stderr from `level` on."""
     handler = StderrHandler()
+    handler.addFilter(Sparse())
     handler.setFormatter(Discreet("%(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from adapter.cli import logs
-from adapter.cli.logs import MAX_LINE_BYTES, MAX_WAITING_LINES, Discreet, StderrHandler
+from adapter.cli.logs import (
+    MAX_LINE_BYTES,
+    MAX_WAITING_LINES,
+    MOST_ALIKE,
+    MOST_WORDINGS,
+    WINDOW_SECONDS,
+    Discreet,
+    Sparse,
+    StderrHandler,
+)
 
 SECONDS = 20.0
 """Only what hangs takes so long."""
@@ -135,3 +145,30 @@ def test_exceptions_behind_exceptions_are_told_of_within_a_bound() -> None:
 def test_a_message_is_one_line_whatever_a_name_in_it_says() -> None:
     line = Discreet("%(levelname)s %(message)s").format(record("editor\nERROR adapter.acp: forged\r\u2028x"))
     assert line == "WARNING editor\\nERROR adapter.acp: forged\\n\\nx"
+
+
+def test_a_warning_that_is_repeated_is_counted_instead(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    sparse = Sparse()
+
+    def passed(wording: str, level: int = logging.WARNING) -> bool:
+        return sparse.filter(logging.LogRecord("adapter.test", level, __file__, 1, wording, (), None))
+
+    assert [passed("a host is odd") for _ in range(30)].count(True) == MOST_ALIKE
+    assert passed("another host is odd")
+    assert all(passed("all of it", logging.DEBUG) for _ in range(30))
+    assert [sparse.filter(record(f"said {number % 2}")) for number in range(60)].count(True) == 2 * MOST_ALIKE
+    assert not caplog.records
+    now += WINDOW_SECONDS + 1
+    assert passed("a host is odd")
+    assert caplog.messages == [f"{10 + 20} more warnings of the last minutes were left out"]
+
+
+def test_wordings_that_are_all_different_are_bounded_too() -> None:
+    sparse = Sparse()
+    passed = [sparse.filter(record(f"said {number}")) for number in range(MOST_WORDINGS + 1000)]
+    assert passed.count(True) == MOST_WORDINGS + MOST_ALIKE
+    assert len(sparse._made) == MOST_WORDINGS + 1
