@@ -17,7 +17,7 @@ from tests.wired import PATIENCE, Recorder, options, outcome, until, wired
 
 pytestmark = pytest.mark.anyio
 
-REPLY_TEXT = "y" * 2000
+REPLY_TEXT = "y" * 4000
 
 
 async def long_answer(call: Call) -> Params:
@@ -26,11 +26,17 @@ async def long_answer(call: Call) -> Params:
 
 @pytest.mark.acp(19)
 async def test_reading_pauses_while_nobody_reads_the_answers_and_goes_on_after() -> None:
-    count = 20_000
-    flood = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"do"}\n' % number for number in range(count))
+    count = 8000
+    requests = [b'{"jsonrpc":"2.0","id":%d,"method":"do"}\n' % number for number in range(count)]
     handler = Recorder(long_answer)
+
+    async def flood() -> None:
+        # Piece by piece: each is waited for with patience, not all of them together.
+        for at in range(0, count, 100):
+            await other.write(b"".join(requests[at : at + 100]))
+
     async with wired(handler) as other, anyio.create_task_group() as tasks:
-        tasks.start_soon(other.write, flood)
+        tasks.start_soon(flood)
         await until(lambda: other.peer._writer.pending > ANSWERS_HIGH_WATER)
         seen = -1
         while seen != len(handler.calls):
