@@ -323,6 +323,7 @@ class Host(EventRouting):
         timeout = budgets.request_timeout(method, command=True)
         attempt = 1
         while True:
+            heard = self._times_heard()
             try:
                 ack = await self._call(method, {**params, "commandId": command_id}, trace, timeout)
             except MspError as error:
@@ -333,6 +334,10 @@ class Host(EventRouting):
                 if not wanted():
                     raise
                 attempt += 1
+            except RequestTimeout:
+                if heard == self._times_heard():
+                    self._give_up(timeout)
+                raise
             else:
                 if ack.get("commandId", command_id) != command_id:
                     raise MalformedResult(method, "the ack names another commandId")
@@ -397,6 +402,15 @@ class Host(EventRouting):
             raise self.gone from None
         finally:
             self._asking -= 1
+
+    def _times_heard(self) -> int:
+        return self._overheard.times if self._overheard is not None else 0
+
+    def _give_up(self, seconds: float) -> None:
+        """Have done with a host that hangs: it neither admitted a command nor said anything else. What is asked of it
+        would wait for nothing each time; the next one can be asked instead."""
+        self._declare_gone(HostClosed(f"the Muse host said nothing for {seconds:g} s and was ended"))
+        self._over.set()
 
     def _refusal(self, error: RpcError) -> MspError:
         """An error answer with the host's words as they may be told on; what is echoed to the host stays as it is."""

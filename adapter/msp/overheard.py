@@ -1,4 +1,5 @@
-"""What a host says on stdout while it starts: usually nothing, else the only words of one that then ends."""
+"""What a host says on stdout: while it starts usually nothing, else the only words of one that then ends; and whether
+it says anything at all."""
 
 from __future__ import annotations
 
@@ -12,10 +13,13 @@ class Overheard:
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._tail: StderrTail | None = StderrTail()
+        self.times = 0
+        """How often something has arrived."""
 
     async def receive(self) -> bytes:
         """What has arrived; empty at end of input."""
         data = await self._source.receive()
+        self.times += 1
         if self._tail is not None:
             self._tail.feed(data)
         return data

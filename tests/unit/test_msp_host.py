@@ -180,6 +180,34 @@ async def test_a_late_answer_costs_its_request_alone(tmp_path: Path, monkeypatch
         assert "session" in await host.command("session/start", START)
 
 
+async def test_a_host_that_says_nothing_to_a_command_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = place(tmp_path, Answers, at="session/start", silent=True, forgets=True)
+    async with running(placed) as host:
+        await host.ready()
+        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
+        assert isinstance(await failure(partial(host.command, "session/start", START)), RequestTimeout)
+        error = await failure(partial(host.query, "session/list", {}))
+        assert isinstance(error, HostClosed)
+        assert str(error) == "the Muse host said nothing for 0.3 s and was ended"
+        with anyio.fail_after(PATIENCE):
+            await host.wait_gone()
+
+
+async def test_a_host_that_answers_others_is_not_ended_for_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = place(tmp_path, Answers, at="session/start", silent=True, forgets=True)
+    async with running(placed) as host:
+        await host.ready()
+        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(failure, partial(host.command, "session/start", START))
+            await anyio.sleep(0.1)
+            with pytest.raises(MspError):
+                await host.query("session/sparkle", {})
+        assert host.gone is None
+
+
 @pytest.mark.parametrize("result", [17, "x", []], ids=repr)
 async def test_a_result_that_is_no_object(tmp_path: Path, result: Any) -> None:
     async with running(place(tmp_path, Answers, at="session/list", result=result)) as host:

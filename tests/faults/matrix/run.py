@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Final
 
 from tests.adapter_process import Json
-from tests.faults.matrix import steps
 from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
 from tests.faults.matrix.fault import OR, STOPPED, TIMEOUT, Fault, expected, plan_of
 from tests.faults.matrix.phases import NEWEST, Phase
@@ -45,7 +44,7 @@ def run_cell(phase: Phase, fault: Fault) -> None:
         cell.wait_for_strike()
         if beside is not None:
             beside()
-        _go_on(cell, phase, fault)
+        _go_on(cell, fault)
         if held is not None:
             _check_held(cell, held)
     return None
@@ -106,12 +105,13 @@ def _check_held(cell: Cell, held: int) -> None:
     wait_until(is_same, SETTLE_SECONDS, lambda: f"the adapter held {held} descriptors and now holds {now}")
 
 
-def _go_on(cell: Cell, phase: Phase, fault: Fault) -> None:
-    """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use."""
-    is_greeted = phase.at != "spawn" and (phase.method != "initialize" or fault.group == "deaf")
-    is_used = is_greeted and not phase.left and phase.arrange is not steps.output
-    wanted = TIMEOUT if fault.leaves == "wedged" and is_used else OK
-    _check(_another_prompt(cell), fault.then or wanted, "the next prompt")
+def _go_on(cell: Cell, fault: Fault) -> None:
+    """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use. One
+    that has said nothing to a command is used no more."""
+    came = _another_prompt(cell)
+    if fault.leaves == "wedged" and came == TIMEOUT:
+        came = _another_prompt(cell)
+    _check(came, fault.then or OK, "the next prompt")
 
 
 def _another_prompt(cell: Cell) -> str:
