@@ -10,7 +10,7 @@ from typing import Any, Final
 import anyio
 
 from adapter.msp.abilities import is_lacking
-from adapter.msp.changes import Change, GapEnded, GapLeft
+from adapter.msp.changes import Change, GapEnded, GapLeft, TurnEnded
 from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
 from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.fold import SessionFold
@@ -168,6 +168,10 @@ class Session:
                     self._faults.failure(error, "telling of a change failed")
         finally:
             self.is_reading_back = self._telling = False
+
+    def is_end_untold(self, turn_id: str) -> bool:
+        """Whether this turn is over, as far as is known, and what it said last may still have to be told."""
+        return any(isinstance(change, TurnEnded) and change.turn_id == turn_id for change, _ in self._untold)
 
     def history(self) -> History:
         """The session's stored events, to be read from the beginning."""

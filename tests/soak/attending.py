@@ -50,6 +50,14 @@ class Attending:
 
     def withdrawn(self, request_id: Any) -> None:
         self._withdrawn.add(request_id)
+        self._note("withdrawn")
+
+    def sent(self, what: str) -> None:
+        self._note(what)
+
+    def _note(self, what: str) -> None:
+        if self.story is not None:
+            self.story.note(what)
 
     # -- waiting
 
@@ -63,6 +71,7 @@ class Attending:
         assert connection is not None
         call = connection.begin(method, params, answered)
         if self.chance.random() < TAKEN_BACK:
+            self._note(f"takes {method} back")
             self._after(self.chance.choice((0.0, 0.002, 0.01, 0.05)), lambda: connection.take_back(call))
         self._wait(call)
         return call
@@ -110,6 +119,7 @@ class Attending:
         words = ("allow_once", "allow_always", "reject", "cancelled", "unheard", "error", "nothing")
         word = self.chance.choices(words, (56, 8, 17, 4, 3, 3, 5))[0]
         self.lane.findings.count("questions for permission")
+        self._note(f"asked {params['_meta'].get('museTurnId')}, will say {word}")
         session_id = params["sessionId"]
         if word == "nothing":
             stop = {"sessionId": session_id}

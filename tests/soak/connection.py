@@ -34,6 +34,8 @@ class Screen(Protocol):
 
     def withdrawn(self, request_id: Any) -> None: ...
 
+    def sent(self, what: str) -> None: ...
+
 
 class Call:
     """One request. `answered` is called with it when its answer arrives, before anything that came later is looked
@@ -148,6 +150,9 @@ class Connection:
 
     def notify(self, method: str, params: Json) -> None:
         """Send a notification."""
+        screen = self.screens.get(params.get("sessionId", ""))
+        if screen is not None:
+            screen.sent(method)
         with self._writing:
             if not self._gone and not self.stops:
                 self._write({"jsonrpc": "2.0", "method": method, "params": params})

@@ -4,12 +4,17 @@ doubled, out of place, or not what the client's decisions come to."""
 from __future__ import annotations
 
 import re
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 from tests.soak.prompts import Prompt
 
 Json = dict[str, Any]
+
+REMEMBERED: Final = 24
+"""Things that happened that are told with a problem."""
 
 _OF_TURN: Final = re.compile(r"(.+)-i\d+\Z")
 """The id of a message of the simulated host: the turn's, and a number. Remarks of the adapter have other ids."""
@@ -45,9 +50,10 @@ class Story:
         self.session_id = session_id
         self.turns = turns or []
         self.remarks: list[str] = []
+        self._happened: deque[str] = deque(maxlen=REMEMBERED)
         self.handles: dict[str, Json] = {}
         """What can be read of stored outputs, by card."""
-        self._problem = problem
+        self._tell = problem
         self._line: list[Turn] = []
         self._texts: dict[str, str] = {}
         """All that was shown of a turn of the host."""
@@ -55,6 +61,13 @@ class Story:
         self._over: set[str] = set()
         self._replay: list[tuple[str, str, str]] | None = None
         self._quiet = False
+
+    def note(self, what: str) -> None:
+        """Something happened that may explain what is wrong later."""
+        self._happened.append(f"{time.monotonic() % 1000:.3f} {what}")
+
+    def _problem(self, text: str) -> None:
+        self._tell(f"{text}; before: {' | '.join(self._happened)}")
 
     # -- what arrives
 
@@ -71,21 +84,23 @@ class Story:
 
     def _text(self, kind: str, message_id: str, text: str) -> None:
         if self._quiet:
-            self._problem(f"{self.session_id}: a resume shows text: {text[:200]!r}")
+            self._problem(f"a resume shows text: {text[:200]!r}")
         if self._replay is not None:
             return self._replay.append((kind, message_id, text))
         named = _OF_TURN.match(message_id)
         if named is None:
             return self.remarks.append(text)
         turn_id = named[1]
+        if turn_id not in self._texts:
+            self.note(f"text of {turn_id}")
         if turn_id in self._over:
-            return self._problem(f"{self.session_id}: text of {turn_id} after its answer: {text[:200]!r}")
+            return self._problem(f"text of {turn_id} after its answer: {text[:200]!r}")
         self._texts[turn_id] = self._texts.get(turn_id, "") + text
         if self._line:
             self._line[0].shown[turn_id] = self._texts[turn_id]
         elif not self._has_cut_off():
             last = [(turn.prompt.text, turn.outcome) for turn in self.turns[-4:]]
-            self._problem(f"{self.session_id}: text though nothing was asked: {text[:200]!r}, after {last}")
+            self._problem(f"text though nothing was asked: {text[:200]!r}, after {last}")
         return None
 
     def _has_cut_off(self) -> bool:
@@ -94,6 +109,7 @@ class Story:
 
     def decided(self, turn_id: str, what: Any, *, allowed: bool) -> None:
         """The client has decided something, or has decided it anew."""
+        self.note(f"decided {turn_id} {allowed}")
         self._decided.setdefault(turn_id, {})[what] = allowed
 
     # -- prompts
@@ -101,12 +117,14 @@ class Story:
     def asks(self, prompt: Prompt) -> Turn:
         """A prompt is sent."""
         turn = Turn(prompt)
+        self.note(f"said {prompt.text!r}")
         self.turns.append(turn)
         self._line.append(turn)
         return turn
 
     def answered(self, turn: Turn, outcome: str) -> None:
         """Its answer has come, or never will."""
+        self.note(f"{outcome} {turn.prompt.text!r}")
         self._line.remove(turn)
         turn.outcome = outcome
         said = turn.prompt.said if outcome in STATED else None
@@ -118,13 +136,13 @@ class Story:
         if said is not None:
             if len(whole) != 1:
                 decided = {turn_id: self._decided.get(turn_id) for turn_id in turn.shown}
-                self._problem(f"{self.session_id}: {turn.prompt.text!r} {outcome}, shown {_cut(turn.shown)}, {decided}")
+                self._problem(f"{turn.prompt.text!r} {outcome}, shown {_cut(turn.shown)}, {decided}")
             else:
                 turn.answer = turn.shown[whole[0]]
             self._over.update(whole)
         for turn_id, text in turn.shown.items():
             if turn_id not in whole and not self._may_begin(turn, text):
-                self._problem(f"{self.session_id}: {turn.prompt.text!r} {outcome}, shown {_cut({turn_id: text})}")
+                self._problem(f"{turn.prompt.text!r} {outcome}, shown {_cut({turn_id: text})}")
 
     def _may_begin(self, turn: Turn, text: str) -> bool:
         """Whether this can be the beginning of an answer: of this prompt, or of one before it that was cut off."""
@@ -140,6 +158,7 @@ class Story:
 
     def opens(self, *, replay: bool) -> None:
         """It is loaded, or resumed, from now on."""
+        self.note("load" if replay else "resume")
         self.handles.clear()
         self._replay, self._quiet = ([], False) if replay else (None, True)
 
@@ -148,7 +167,7 @@ class Story:
         replay, self._replay, self._quiet = self._replay, None, False
         if well and replay is not None:
             for problem in self._wrong(replay):
-                self._problem(f"{self.session_id}: loaded, {problem}")
+                self._problem(f"loaded, {problem}")
 
     def _wrong(self, replay: list[tuple[str, str, str]]) -> list[str]:
         found = []

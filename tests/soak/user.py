@@ -133,7 +133,9 @@ class User(Attending):
     def _ask_twice(self, connection: Connection) -> None:
         pairs = [self._prompt(connection), self._prompt(connection, simple=True)]
         if self.chance.random() < 0.3:
-            self._after(self.chance.uniform(0, 0.3), lambda: connection.take_back(self.chance.choice(pairs)[1]))
+            turn, call = self.chance.choice(pairs)
+            self._note(f"will take {turn.prompt.text!r} back")
+            self._after(self.chance.uniform(0, 0.3), lambda: connection.take_back(call))
         self._wait(*(call for _, call in pairs))
         for turn, call in pairs:
             self._judge(turn, call, counts=False)
@@ -213,6 +215,7 @@ class User(Attending):
         self._open(connection, replay=self.chance.random() < 0.7)
 
     def _close(self, connection: Connection) -> None:
+        self._note("close")
         call = self._ask_for("session/close", {"sessionId": self._story.session_id})
         if call.error is None:
             self._took("session/close", call)

@@ -420,3 +420,37 @@ async def test_a_prompt_that_is_stopped_as_its_time_comes_is_not_sent() -> None:
         assert (await talk.answers(1))["one"] == CANCELLED
         await settled()
         assert talk.host.sent("turn/start") == []
+
+
+async def test_an_answer_that_was_lost_on_the_way_is_shown_before_its_prompt_is_answered() -> None:
+    """The end is read back with the text, before the acknowledgement is looked at."""
+    async with talking() as talk:
+        item = {"itemId": "i-1", "kind": "agentMessage", "turnId": "t1", "revision": 1, "text": "a"}
+        lost = [
+            ("turn/completed", {"turnId": "t0", "terminal": "completed"}),
+            ("turn/started", {"turnId": "t1"}),
+            ("item/completed", {"item": {**item, "status": "completed"}}),
+            ("turn/completed", {"turnId": "t1", "terminal": "completed"}),
+        ]
+        place = {"sessionId": "ses-1", "sourceRange": {}}
+        events = [
+            {"method": method, "params": {**place, "viewCursor": f"v{at}", **params}}
+            for at, (method, params) in enumerate(lost, 2)
+        ]
+
+        async def query(method: str, params: Json) -> Json:
+            if method != "view/page":
+                raise MspError(-32601, "methodNotFound", method)
+            return {"events": events, "nextCursor": None}
+
+        cast(Any, talk.host).query = query
+        talk.event("turn/started", turnId="t0", viewCursor="v1", sourceRange={})
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.event("view/gap", after="v1", next="v9")
+        await settled()
+        assert talk.log == []
+        talk.ack("t1")
+        await talk.answers(1)
+        await settled()
+        assert talk.log == ["a", ("one", END_TURN)]

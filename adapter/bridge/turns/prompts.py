@@ -315,7 +315,7 @@ class Prompts:
     def _settle_if_over(self, run: PromptRun, turn_id: str) -> None:
         """A turn may have ended before anybody knew whose it is."""
         outcome = self._session.fold.turns.outcome(turn_id)
-        if outcome is not None and not run.settled.is_set():
+        if outcome is not None and not run.settled.is_set() and not self._session.is_end_untold(turn_id):
             run.name(turn_id)
             self._end_turns(run.turn_ids)
             self._hold_events(run.answered)
