@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 from tests.scripted_hosts import Json, ScriptedHost, idle_for_ever
 
@@ -106,3 +107,12 @@ class KeepsHistory(Works):
         self.answer(request, commandId=command_id, status="accepted")
         left = {"sessionId": request["params"]["sessionId"], "commandId": command_id, "outcome": "released"}
         self.send({"jsonrpc": "2.0", "method": "session/leaveCompleted", "params": left})
+
+
+class RecordsAtTheEnd(ScriptedHost):
+    """Takes a moment, once its input has ended, to write down how things stand."""
+
+    def serve(self) -> None:
+        super().serve()
+        time.sleep(0.5)
+        (self.directory / "recorded").touch()

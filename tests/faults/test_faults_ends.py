@@ -13,7 +13,15 @@ import pytest
 
 from tests.adapter_process import EXIT_SECONDS, Json, permission, running_adapter
 from tests.faults.ending import end, is_failed_card, is_open_card
-from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, DiesInTheFirstTurn, Exits, KeepsHistory, Works
+from tests.faults.hosts_that_end import (
+    ClosesStdin,
+    ClosesStdout,
+    DiesInTheFirstTurn,
+    Exits,
+    KeepsHistory,
+    RecordsAtTheEnd,
+    Works,
+)
 from tests.processes import wait_until
 from tests.scripted_hosts import place
 
@@ -291,3 +299,16 @@ def stored_items(home: Path, session_id: str) -> list[Json]:
     result = answers[2]["result"]
     items: list[Json] = (result.get("history") or result["state"])["items"]
     return items
+
+
+@pytest.mark.parametrize("ends", ["input", "signal"])
+def test_e7_a_host_has_the_time_to_record_what_was_running(tmp_path: Path, ends: str) -> None:
+    host = place(tmp_path / "host", RecordsAtTheEnd)
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        adapter.new_session(tmp_path)
+        if ends == "signal":
+            adapter.process.send_signal(signal.SIGTERM)
+            adapter.wait_exit()
+        end(adapter, host)
+    assert (host.directory / "recorded").exists()

@@ -100,6 +100,14 @@ ROWS: Final[tuple[Broken, ...]] = (
     ),
     Broken(
         14,
+        "hosts are killed as soon as the client has gone",
+        "adapter/cli/serve.py",
+        "        await agent.close()\n",
+        "",
+        "faults/test_faults_ends.py::test_e7_a_host_has_the_time_to_record_what_was_running",
+    ),
+    Broken(
+        14,
         "a host that ignores SIGTERM stays",
         "adapter/msp/process.py",
         "                if self.exit_code is None or self._group_lives():\n                    self._signal(_KILL)",
