@@ -87,3 +87,24 @@ def test_a_consent_that_the_host_was_too_busy_for_is_not_sent_again_after_a_stop
     stage.go(1.0)
     assert stage.checks.problems() == []
     assert "approval/decide" not in [frame["method"] for frame in acts.waiting()]
+
+
+def test_closing_a_session_does_not_spin_while_a_host_does_not_admit_a_stop(
+    stage: Stage,
+) -> None:
+    """A turn of the host's own, stopped; its end is told, and the interrupt is not answered."""
+    acts, stored = opened(stage, forms=False)
+    assert stored.running is not None
+    acts.end_turn((stored, stored.running), PLAIN)
+    stage.go()
+    acts.own_turn(stored, PLAIN)
+    stage.go()
+    acts.host.slow = True
+    acts.cancel(stored.id, PLAIN)
+    stage.go()
+    assert stored.running is not None
+    acts.end_turn((stored, stored.running), PLAIN)
+    stage.go()
+    acts.close(stored.id, PLAIN)
+    stage.go()
+    assert "session/leave" in [frame["method"] for frame in acts.waiting()]

@@ -98,8 +98,8 @@ class Stops:
 
     async def all_ended(self) -> None:
         """Wait until every turn of the host's own that was stopped is over, or given up."""
-        while self._stopping:
-            await next(iter(self._stopping.values())).wait()
+        while going_on := [ended for ended in self._stopping.values() if not ended.is_set()]:
+            await going_on[0].wait()
 
     async def stop_run(self, run: PromptRun, grace: float, behind: Sequence[PromptRun] = ()) -> None:
         """Stop a submitted prompt as soon as it has a name; it ends with its turn, or without it after `grace` seconds.
