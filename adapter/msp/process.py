@@ -193,9 +193,10 @@ class HostProcess:
     async def _end_strays(self) -> None:
         """End what it has started in other sessions than its own. Not on the loop: there may be many processes."""
         if self._mark is not None:
-            # Where there is no thread to be had, what is left is the guardian's.
-            with contextlib.suppress(RuntimeError):
-                await anyio.to_thread.run_sync(_end_family, str(self._mark))
+            # Where there is no thread or no descriptor to be had, what is left is the guardian's. Nothing else that is
+            # done in threads, and may hang there, can keep this waiting.
+            with contextlib.suppress(RuntimeError, OSError):
+                await anyio.to_thread.run_sync(_end_family, str(self._mark), limiter=anyio.CapacityLimiter(1))
 
     def _reap_group(self) -> bool:
         """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose

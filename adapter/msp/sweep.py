@@ -230,13 +230,13 @@ def end(
         told = False
         gone_since: float | None = None
         while True:
-            found = those.look()
+            found = _found(those)
             now = time.monotonic()
-            if found:
+            if found is None or found:
                 gone_since = None
-                if signum and (not told or signum == KILL):
+                if signum and found and (not told or signum == KILL):
                     those.signal(signum)
-                told = True
+                told = told or bool(found)
             else:
                 gone_since = now if gone_since is None else gone_since
                 if now - gone_since >= quiet:
@@ -245,6 +245,14 @@ def end(
                 break
             time.sleep(POLL)
     return False
+
+
+def _found(those: Family | Groups) -> list[int] | None:
+    """Those that live; None where that cannot be seen now, as without a descriptor to look with."""
+    try:
+        return those.look()
+    except OSError:
+        return None
 
 
 # -- what is handed to us

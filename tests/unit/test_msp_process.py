@@ -9,9 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from adapter.msp import process as module
+from adapter.msp import sweep
 from adapter.msp.process import HostCommand, HostProcess
 from adapter.msp.process_mark import guard
 from tests.processes import assert_gone, descendants, open_descriptors, running
@@ -187,6 +189,39 @@ async def test_ended_processes_leave_no_descriptor_and_no_zombie() -> None:
             await process.end(LONG)
     assert open_descriptors() == before
     assert {row.pid for row in descendants(os.getpid())} <= {row.pid for row in children}
+
+
+@pytest.mark.skipif(not sweep.can_look(), reason="marks are read where there is /proc")
+async def test_it_ends_where_nobody_can_look_at_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_descriptor(path: object) -> list[str]:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(module, "STRAY_KILL_SECONDS", SHORT)
+    async with spawned("echo ready; exec cat") as process:
+        with monkeypatch.context() as without, anyio.fail_after(PATIENCE):
+            without.setattr(os, "listdir", no_descriptor)
+            await process.end(LONG)
+        assert process.exit_code == 0
+
+
+async def test_its_end_waits_for_no_other_thread() -> None:
+    others = anyio.to_thread.current_default_thread_limiter()
+    borrowers = [object() for _ in range(int(others.total_tokens))]
+    ended = anyio.Event()
+
+    async def end(process: HostProcess) -> None:
+        await process.end(LONG)
+        ended.set()
+
+    async with spawned("echo ready; exec cat") as process, anyio.create_task_group() as tasks:
+        for borrower in borrowers:
+            others.acquire_on_behalf_of_nowait(borrower)
+        tasks.start_soon(end, process)
+        with anyio.move_on_after(PATIENCE) as bound:
+            await ended.wait()
+        for borrower in borrowers:
+            others.release_on_behalf_of(borrower)
+    assert not bound.cancelled_caught
 
 
 # -- stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,6 +135,25 @@ def test_f4_each_step(script: str, groups: bool) -> None:
         assert sweep.end(those, grace=0, term_grace=0.2, kill_seconds=0.2) is not groups
         row = sweep.row_of(pid)
         assert row is not None and row.ended
+
+
+def test_what_cannot_be_seen_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([None, [7], None, []])
+    signals: list[int] = []
+
+    class Hidden(Groups):
+        def look(self) -> list[int]:
+            seen = next(looks)
+            if seen is None:
+                raise OSError(23, "Too many open files in system")
+            return seen
+
+        def signal(self, signum: int) -> None:
+            signals.append(signum)
+
+    monkeypatch.setattr(sweep, "POLL", 0.0)
+    assert sweep.end(Hidden(set()), grace=0.0, term_grace=60.0, kill_seconds=0.0)
+    assert signals == [signal.SIGTERM]
 
 
 def test_each_mark_is_another_one() -> None:
