@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from adapter.msp.vocabulary import SERVER_REQUESTS
 from adapter.msp.weight import weight
@@ -31,16 +31,30 @@ EVENTS_LOST = "muse-adapter/eventsLost"
 theirs have ids and cursors."""
 
 
+class _Held(NamedTuple):
+    session_id: str
+    method: str
+    params: Params
+    size: int
+    """Bytes it takes, about."""
+
+    @property
+    def is_question(self) -> bool:
+        return self.method in QUESTIONS
+
+
 class EventRouting:
     """One connection's events and questions, by session, in arrival order."""
 
     def __init__(self) -> None:
         self._sinks: dict[str, Sink] = {}
         self._opening = 0
-        self._held: deque[tuple[str, str, Params]] = deque()
+        self._held: deque[_Held] = deque()
         self._held_bytes = 0
         self._lossy: set[str] = set()
         """Sessions of which something could not be kept."""
+        self._has_others = False
+        """Whether some of what is kept is no question."""
         self._unheard: Any = None
         self.on_question: Callable[[str, str, Params], None] | None = None
         """Told of a question in a session nobody listens to: its session, its method, its params (`fault-cases.md
@@ -66,7 +80,7 @@ class EventRouting:
             if not self._opening:
                 self._lossy.clear()
                 for event in self._take_held():
-                    self._unclaimed(*event)
+                    self._unclaimed(event.session_id, event.method, event.params)
 
     def listen(self, session_id: str, sink: Sink) -> None:
         """Hand every event of a session to `sink`, those kept so far first; `EVENTS_LOST` before them, if not all could
@@ -76,10 +90,10 @@ class EventRouting:
             self._lossy.discard(session_id)
             sink(EVENTS_LOST, {"sessionId": session_id})
         for event in self._take_held():
-            if event[0] == session_id:
-                sink(event[1], event[2])
+            if event.session_id == session_id:
+                sink(event.method, event.params)
             else:
-                self._hold(*event)
+                self._keep(event)
 
     def unlisten(self, session_id: str) -> None:
         """Drop the events of a session from now on."""
@@ -100,22 +114,29 @@ class EventRouting:
         """Keep an event. If it is too much, only questions are kept: everything else can be read afterwards."""
         if session_id in self._lossy and method not in QUESTIONS:
             return
-        self._held.append((session_id, method, params))
-        self._held_bytes += weight(params, MAX_HELD_BYTES)
-        if self._holds_too_much():
+        event = _Held(session_id, method, params, weight(params, MAX_HELD_BYTES))
+        if not self._has_room(event) and self._has_others:
             log.warning("a session that is being opened gets more events than can be kept")
-            for event in self._take_held():
-                if event[1] in QUESTIONS and not self._holds_too_much():
-                    self._held.append(event)
-                    self._held_bytes += weight(event[2], MAX_HELD_BYTES)
+            for held in self._take_held():
+                if held.is_question:
+                    self._keep(held)
                 else:
-                    self._lossy.add(event[0])
+                    self._lossy.add(held.session_id)
+        if self._has_room(event) and (event.is_question or session_id not in self._lossy):
+            self._keep(event)
+        else:
+            self._lossy.add(session_id)
 
-    def _holds_too_much(self) -> bool:
-        return len(self._held) > MAX_HELD_EVENTS or self._held_bytes > MAX_HELD_BYTES
+    def _has_room(self, event: _Held) -> bool:
+        return len(self._held) < MAX_HELD_EVENTS and self._held_bytes + event.size <= MAX_HELD_BYTES
 
-    def _take_held(self) -> deque[tuple[str, str, Params]]:
-        held, self._held, self._held_bytes = self._held, deque(), 0
+    def _keep(self, event: _Held) -> None:
+        self._held.append(event)
+        self._held_bytes += event.size
+        self._has_others = self._has_others or not event.is_question
+
+    def _take_held(self) -> deque[_Held]:
+        held, self._held, self._held_bytes, self._has_others = self._held, deque(), 0, False
         return held
 
     def _unclaimed(self, session_id: Any, method: str, params: Params) -> None:

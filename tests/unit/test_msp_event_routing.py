@@ -70,6 +70,34 @@ async def test_more_questions_than_can_be_kept_are_a_loss_too(monkeypatch: pytes
     assert len(heard.methods) < 10
 
 
+async def test_what_is_kept_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    weighed: list[Params] = []
+
+    def weight(params: Params, most: int) -> int:
+        weighed.append(params)
+        return len(params["approvalId"])
+
+    monkeypatch.setattr(event_routing, "MAX_HELD_EVENTS", 5)
+    monkeypatch.setattr(event_routing, "weight", weight)
+    routing = EventRouting()
+    async with routing.opening():
+        for number in range(100):
+            routing.on_notification(*question("a", approvalId=str(number)))
+        Heard(routing, "b")
+    assert len(weighed) == 100
+
+
+async def test_a_session_that_came_when_all_was_full_has_lost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_routing, "MAX_HELD_EVENTS", 5)
+    routing = EventRouting()
+    async with routing.opening():
+        for _ in range(5):
+            routing.on_notification(*delta("a"))
+        routing.on_notification(*delta("b"))
+        assert Heard(routing, "b").methods == ["item/delta"]
+        assert Heard(routing, "a").methods == [EVENTS_LOST]
+
+
 async def test_a_loss_is_told_once_and_only_of_what_was_opened_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_routing, "MAX_HELD_EVENTS", 5)
     routing = EventRouting()
