@@ -28,6 +28,7 @@ HELD_BYTES: Final = 8 * 1024 * 1024
 
 # Broadcasts saved when the held events are given up: `view/page` does not return them.
 SAVED_BROADCASTS: Final = 100
+SAVED_BYTES: Final = 1024 * 1024
 
 
 class Phase(Enum):
@@ -230,7 +231,13 @@ class GapRecovery:
     def _give_up_held(self) -> None:
         """Too much to hold: the pages will bring what is durable of it, if they are read to the end."""
         broadcasts = [event for event in self._held if NOTIFICATIONS.get(event[0], 0) & Delivery.BROADCAST]
-        self._held, self._held_bytes = broadcasts[-SAVED_BROADCASTS:], 0
+        self._held, self._held_bytes = [], 0
+        for event in reversed(broadcasts[-SAVED_BROADCASTS:]):
+            size = weight(event[1], SAVED_BYTES)
+            if self._held_bytes + size > SAVED_BYTES:
+                break
+            self._held.insert(0, event)
+            self._held_bytes += size
         self._overflowed = True
         self._once_more = self._outstanding
         if self.phase is Phase.SPLICE and not self._outstanding:

@@ -218,6 +218,17 @@ def test_what_is_held_is_bounded_by_its_size_too() -> None:
     assert recovery.accept(page("21", "22")).re_anchored == "heldEventsOverflow"
 
 
+def test_long_broadcasts_are_not_saved_without_end() -> None:
+    recovery = opened()
+    asked(recovery)
+    for number in range(100):
+        recovery.hold("usage/changed", {"usage": str(number).ljust(300 * 1024)})
+    live = recovery.give_up("tooSlow").live
+    assert [method for method, _ in live] == ["usage/changed"] * len(live)
+    assert live[-1][1]["usage"].strip() == "99", "the newest say what holds"
+    assert len(live) * 300 * 1024 < 10 * 1024 * 1024
+
+
 def test_a_new_hole_after_a_fill_starts_afresh() -> None:
     recovery = opened("6", "8")
     asked(recovery)
