@@ -128,7 +128,13 @@ class MutatingHost(ScriptedHost):
         """A damaged result, and behind it one that comes too late."""
         name = self.ANSWERED[request["method"]]
         page = {"events": [{"method": frame["method"], "params": frame["params"]} for frame in self.sound[:9]]}
-        result: Json = {**json.loads(json.dumps(page)), "nextCursor": None, "content": "abc", "encoding": "utf8", "eof": True}
+        result: Json = {
+            **json.loads(json.dumps(page)),
+            "nextCursor": None,
+            "content": "abc",
+            "encoding": "utf8",
+            "eof": True,
+        }
         if name:
             result = json.loads((CORPUS / name).read_text().splitlines()[0])
         for _ in range(self.chance.randrange(4)):

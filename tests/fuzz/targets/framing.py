@@ -3,12 +3,10 @@ what was read can be written and read again."""
 
 from __future__ import annotations
 
-from adapter.wire.framing import PREFIX_BYTES, FrameDecoder, Line, Oversize, decode_json, encode_frame
+from adapter.wire.framing import DEEPEST, PREFIX_BYTES, FrameDecoder, Line, Oversize, decode_json, encode_frame
 from tests.fuzz.owed import strictly
 
 MARK = b"\xef\xbb\xbf"
-WRITABLE = 240
-"""Levels that can be written for certain."""
 
 
 def one(data: bytes) -> None:
@@ -65,9 +63,9 @@ def _value(line: bytes) -> None:
         other = ValueError
     depth = line.count(b"[") + line.count(b"{")
     if value is ValueError or other is ValueError:
-        assert value is other or depth > WRITABLE, "the two readers agree on what is JSON"
+        assert value is other or depth > DEEPEST, "the two readers agree on what is JSON"
         return
-    if depth < WRITABLE:
+    if depth < DEEPEST:
         again = decode_json(encode_frame({"value": value}, 2**30)[:-1])["value"]
         assert again == value, "read, written and read again it is the same"
         if b"\\u" not in line:
