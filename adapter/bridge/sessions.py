@@ -36,19 +36,20 @@ class Sessions:
 
     Attributes:
         terms: settled at `initialize`.
-        opened: how many sessions have been opened so far.
+        moment: counts what has been opened and closed so far.
     """
 
     def __init__(self, background: Background, on_end: Callable[[str], None]) -> None:
         self.terms = Terms()
-        self.opened = 0
+        self.moment = 0
         self._background = background
         self._on_end = on_end
         self._open: dict[str, Conversation] = {}
-        self._numbers: dict[str, int] = {}
+        self._since: dict[str, int] = {}
         self._opening: set[str] = set()
         self._closing: set[str] = set()
-        self._closed: OrderedDict[str, int] = OrderedDict()
+        self._closed: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        """From when to when they were open."""
         self._leaving: dict[str, anyio.Event] = {}
         """Closed sessions that their host has not let go of."""
 
@@ -82,10 +83,13 @@ class Sessions:
         """Every open session, in the order in which they were opened."""
         return list(self._open.values())
 
-    def number(self, session_id: str) -> int | None:
-        """Which one this session was among those opened so far, the last time it was; None if it never was, or not
-        for long."""
-        return self._numbers.get(session_id) or self._closed.get(session_id)
+    def was_open(self, session_id: str, moment: int) -> bool:
+        """Whether this session was open at a moment, as far as the last time it was open tells."""
+        since = self._since.get(session_id)
+        if since is not None:
+            return since <= moment
+        since, until = self._closed.get(session_id, (0, 0))
+        return since <= moment < until
 
     def workspace_for_reading(self, session_id: str) -> str:
         """The folder of an open session (`adapter.bridge.stored_output.reader.OpenSessions`).
@@ -133,9 +137,9 @@ class Sessions:
         if replaced is not None:
             replaced.retire()
             self._on_end(session_id)
-        self.opened += 1
+        self.moment += 1
         self._open[session_id] = conversation
-        self._numbers[session_id] = self.opened
+        self._since[session_id] = self.moment
         self._closed.pop(session_id, None)
         conversation.listen()
 
@@ -147,7 +151,8 @@ class Sessions:
         """
         conversation = self.get(session_id)
         del self._open[session_id]
-        self._closed[session_id] = self._numbers.pop(session_id)
+        self.moment += 1
+        self._closed[session_id] = (self._since.pop(session_id), self.moment)
         if len(self._closed) > REMEMBERED_CLOSED:
             self._closed.popitem(last=False)
         self._on_end(session_id)

@@ -254,6 +254,24 @@ def test_open_sessions_are_listed_once_also_those_the_host_does_not_list(tmp_pat
         assert adapter.finish() == 0
 
 
+def test_a_session_that_was_closed_is_where_the_host_has_it(tmp_path: Path) -> None:
+    """On a later page too: only what was open when the list began has been shown before."""
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        closed, shown = adapter.new_session(tmp_path), adapter.new_session(tmp_path)
+        for session_id in (closed, shown):
+            adapter.prompt(session_id, "hello")
+        adapter.call("session/close", {"sessionId": closed})
+        put(tmp_path, *(row(number, tmp_path, updatedAt=f"2099-01-01T00:00:{number:02}Z") for number in range(60)))
+        first = adapter.call("session/list", {"cwd": str(tmp_path)})
+        adapter.call("session/close", {"sessionId": shown})
+        rest = adapter.call("session/list", {"cwd": str(tmp_path), "cursor": first["nextCursor"]})
+        assert shown in ids(first["sessions"]) and closed in ids(rest["sessions"])
+        assert len(set(ids(first["sessions"]))) + len(set(ids(rest["sessions"]))) == 62
+        assert len(ids(first["sessions"], rest["sessions"])) == 62
+        assert adapter.finish() == 0
+
+
 def test_a_session_that_no_host_lists_is_there_while_it_is_open(tmp_path: Path) -> None:
     hidden: list[Json] = [{"at": "session/list", "times": None, "do": "result", "set": {"sessions": []}}]
     with running_adapter(tmp_path, env={"MUSE_SIMULATED_FAULTS": json.dumps(hidden)}) as adapter:

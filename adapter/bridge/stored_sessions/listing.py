@@ -46,12 +46,12 @@ _BAD_CURSORS: Final = frozenset({"invalidParams", "notFound"})
 
 class Cursor(msgspec.Struct, frozen=True):
     """Where the next page begins, and of which list: that of a folder, if its `mark` is there, without the sessions
-    that were open when it began, by their number on this connection."""
+    that were open when it began, by this connection's count of moments."""
 
     mark: str
     host: str
     run: str
-    opened: int
+    began: int
     version: int = 1
 
     def text(self) -> str:
@@ -104,11 +104,11 @@ class Listing:
             RpcError: the cursor is none, or the host did not list anything.
         """
         cursor = None if asked.cursor is None else Cursor.read(asked.cursor, asked.cwd)
-        opened = self._sessions.opened if cursor is None else cursor.opened if cursor.run == self._run else 0
+        began = self._sessions.moment if cursor is None else cursor.began if cursor.run == self._run else 0
         folder = None if asked.cwd is None else await to_thread.run_sync(real_path, asked.cwd)
         walk = _Walk(asked.cwd, folder, None if cursor is None else cursor.host)
         if cursor is not None:
-            walk.leave_out = lambda session_id: 0 < (self._sessions.number(session_id) or 0) <= opened
+            walk.leave_out = lambda session_id: self._sessions.was_open(session_id, began)
         try:
             host = await self._hosts.host()
             await walk.run(host)
@@ -123,7 +123,7 @@ class Listing:
         rows = [{"title": titles[row["sessionId"]]} | row if row["sessionId"] in titles else row for row in rows]
         result: Params = {"sessions": [self._as_spelled(row, asked.cwd) for row in rows]}
         if walk.following is not None:
-            result["nextCursor"] = Cursor(folder_mark(asked.cwd), walk.following, self._run, opened).text()
+            result["nextCursor"] = Cursor(folder_mark(asked.cwd), walk.following, self._run, began).text()
         return result
 
     async def _open_ones(self, folder: str | None, cwd: str | None, known: set[str]) -> list[Params]:
