@@ -212,8 +212,9 @@ class Acts:
         # What is being opened is not opened once more: that is refused.
         loads = method == "session/load" and not self.opening[session]
         self.opening[session] += 1
+        before = checks.texts[session]
         if loads:
-            checks.texts[session].clear()
+            checks.texts[session] = {}
             checks.loading.add(session)
         busy = bool(checks.open_prompts(session))
 
@@ -222,6 +223,8 @@ class Acts:
             if loads:
                 checks.loading.discard(session)
             if "error" in frame:
+                if loads:
+                    self._stays_on_screen(session, before)
                 return
             opened = frame["result"].get("sessionId", session)
             if opened not in self.open:
@@ -237,6 +240,15 @@ class Acts:
                 checks.check_replay(session)
 
         self.stage.ask(request_id, method, params, follow)
+
+    def _stays_on_screen(self, session: str, before: dict[str, str]) -> None:
+        """A session was not loaded after all. What it was is still on screen, and some of its past again, maybe."""
+        meanwhile = self.stage.checks.texts[session]
+        if meanwhile:
+            self.stage.store.sessions[session].soil()
+        self.stage.checks.texts[session] = before | {
+            message: before.get(message, "") + text for message, text in meanwhile.items()
+        }
 
     # -- the host
 

@@ -236,8 +236,7 @@ class Checks:
         prompt = self.of_turn(turn)
         if prompt is not None and prompt.answer is not None and _stop(prompt.answer) == "cancelled":
             self._wrong(f"text of {turn.id} after prompt-{prompt.number} was answered as cancelled: {text!r}")
-        paused = turn.asked and not self.forms
-        if not paused and not self.open_prompts(session):
+        if not self.open_prompts(session):
             self._wrong(f"text of {turn.id} while nothing was asked: {text!r}")
 
     def _check_texts(self, session: str, turns: list[Turn]) -> None:
