@@ -195,7 +195,8 @@ class Lane:
                 self._kill_host(hosts)
                 kill_at = now + self._chance.uniform(*self.plan.kill)
             if now >= pause_at:
-                self._pause(connection, hosts)
+                # Beside this: hosts that die meanwhile have to be noticed.
+                threading.Thread(target=self._pause, args=(connection, hosts), daemon=True).start()
                 pause_at = time.monotonic() + self._chance.uniform(5.0, 40.0)
             if now >= sample_at:
                 self._sample(connection)
