@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from adapter.cli.stop_signals import hear_of_children, held_back, leave_when_asked, leave_when_interrupted
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from adapter.cli.options import GlobalOptions
 
 EXIT_NO_CLIENT: Final = 2
@@ -28,6 +30,7 @@ _ON_A_TERMINAL: Final = (
 
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
+    sys.excepthook = _last_words
     hear_of_children()
     completing = bool(os.environ.get(COMPLETION))
     if sys.argv[1:2] == ["record"] and not completing:
@@ -51,6 +54,14 @@ def main() -> None:
     from adapter.cli.commands import run
 
     run([command], options)
+
+
+def _last_words(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """Tell of an exception that nobody expected as the log does: its kind and its place, not its words."""
+    from adapter.cli.logs import told
+
+    with contextlib.suppress(OSError):
+        os.write(2, "\n".join([*told(error), ""]).encode("utf-8", "replace"))
 
 
 def _record_at_once(argv: list[str]) -> None:

@@ -49,22 +49,23 @@ class Discreet(logging.Formatter):
     def formatException(  # noqa: N802 - named by logging
         self, ei: tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
     ) -> str:
-        return "\n".join(_told(ei[1])) if ei[1] is not None else ""
+        return "\n".join(told(ei[1])) if ei[1] is not None else ""
 
 
-def _told(error: BaseException, depth: int = 0) -> Iterator[str]:
-    """What led to it first, then where it was raised and its kind, then what it is made of."""
+def told(error: BaseException, depth: int = 0) -> Iterator[str]:
+    """An exception without its words: what led to it first, then where it was raised and its kind, then what it is made
+    of."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if depth > MOST_CAUSES:
         return
     if cause is not None:
-        yield from _told(cause, depth + 1)
+        yield from told(cause, depth + 1)
         yield "which led to:"
     yield "Traceback (most recent call last):"
     yield "".join(traceback.format_tb(error.__traceback__)).rstrip("\n")
     yield f"{type(error).__module__}.{type(error).__qualname__}"
     for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
-        yield from _told(part, depth + 1)
+        yield from told(part, depth + 1)
 
 
 class Sparse(logging.Filter):

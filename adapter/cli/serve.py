@@ -27,7 +27,7 @@ log = logging.getLogger("adapter.acp")
 
 EXIT_OK: Final = 0
 EXIT_CUT_OFF: Final = 1
-"""The client stopped reading before it had everything, or reading from it failed."""
+"""The client stopped reading before it had everything, or reading from it failed, or serving it did."""
 
 
 def serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
@@ -35,6 +35,10 @@ def serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
     logs = log_to_stderr(options.log_level)
     try:
         return anyio.run(_serve, options, reader, writer)
+    except Exception:
+        # By the log, which never blocks and does not repeat the words of it.
+        log.critical("serving has failed", exc_info=True)
+        return EXIT_CUT_OFF
     finally:
         writer.close()
         logs.close()

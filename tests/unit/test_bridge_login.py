@@ -186,13 +186,13 @@ def test_both_conventions_run_the_login_of_the_muse_that_was_chosen() -> None:
 # -- logging out
 
 
-def choice(tmp_path: Path, script: str) -> HostChoice:
+def choice(tmp_path: Path, script: str, token: str = "orchard-4711") -> HostChoice:
     if os.name != "posix":
         pytest.skip("the stand-ins are scripts")
     muse = tmp_path / "muse"
     muse.write_text(f"#!/bin/sh\n{script}\n")
     muse.chmod(0o700)
-    return HostChoice(environ={"PATH": "/usr/bin:/bin", "DEMO_TOKEN": "orchard-4711"}, home=tmp_path, muse=str(muse))
+    return HostChoice(environ={"PATH": "/usr/bin:/bin", "DEMO_TOKEN": token}, home=tmp_path, muse=str(muse))
 
 
 async def refused(wanted: HostChoice) -> dict[str, object]:
@@ -209,6 +209,18 @@ async def test_logging_out_runs_the_command_of_muse(tmp_path: Path, caplog: pyte
 
     assert (tmp_path / "asked").read_text() == "logout orchard-4711\n"
     assert "muse logout: logout [hidden]" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_q2_a_key_of_several_lines_is_in_no_line_of_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    key = "orchard elm\nbirch alder\nrowan"
+    await run_logout(choice(tmp_path, 'echo "forgot $DEMO_TOKEN"; echo "bye"; echo "$DEMO_TOKEN" >&2', key))
+
+    assert "muse logout: forgot [hidden]" in caplog.text and "muse logout: bye" in caplog.text
+    assert not [line for line in key.splitlines() if line in caplog.text]
 
 
 @pytest.mark.anyio

@@ -41,12 +41,13 @@ def test_words_of_others_cannot_move_the_cursor() -> None:
 async def test_a_check_that_breaks_is_a_failed_check() -> None:
     async def look(finding: Finding) -> None:
         finding.good("So far.")
-        raise RuntimeError("no such luck")
+        raise RuntimeError("no such luck as canary-0815")
 
     check = await examine("terminal", 5, look)
 
     assert check.status == "fail"
-    assert "RuntimeError: no such luck" in check.summary
+    assert f"(RuntimeError in {__name__}, line " in check.summary
+    assert "canary-0815" not in check.summary, "its words may be anybody's"
     assert check.fix is not None
 
 

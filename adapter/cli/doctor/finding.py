@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -85,9 +86,18 @@ async def examine(check_id: str, seconds: float, look: Callable[[Finding], Await
     except TimeoutError:
         finding.skip(f"It took more than {seconds:g} s and was given up.")
     except Exception as error:
-        sentence = f"The check itself broke ({type(error).__name__}: {error})."
+        # Not its words, which may hold anything that was looked at.
+        sentence = f"The check itself broke ({_kind_and_place(error)})."
         finding.fail(sentence, "Report it as a fault of muse-adapter.")
     return finding.check()
+
+
+def _kind_and_place(error: Exception) -> str:
+    # What is in a group need not have been raised.
+    while isinstance(error, ExceptionGroup) and error.exceptions[0].__traceback__ is not None:
+        error = error.exceptions[0]
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {frame.f_globals.get('__name__')}, line {line}"
 
 
 def skipped(check_id: str, because_of: str) -> Check:
