@@ -109,7 +109,7 @@ class Conversation:
             config,
             self._gate.receive,
             self._host_gone,
-            lambda: self._prompts.is_busy or bool(self._prompts.host_turns),
+            lambda: self._prompts.is_busy or bool(self._prompts.turns.host_turns),
         )
         self._prompts = Prompts(
             self._session,
@@ -121,7 +121,7 @@ class Conversation:
             style.workspace,
             self.terms.frame_cap,
         )
-        self._untold_ends = UntoldEnds(self._session, background, lambda: self._prompts.awaited)
+        self._untold_ends = UntoldEnds(self._session, background, lambda: self._prompts.turns.awaited)
         client = ClientQuestions(peer, self._projection, forms=self.terms.client.elicitation_form)
         preview, is_stopped = self.diffs.preview, self._prompts.is_stopped
         self.children = ChildSessions(self._session, client, self._projection, background, preview)
@@ -129,7 +129,13 @@ class Conversation:
             client, self._session, self._projection, background, preview, self._stop_asking, is_stopped
         )
         self._questions = Questions(
-            client, self._session, self._projection, background, self._stop_asking, is_stopped, self._prompts.pause
+            client,
+            self._session,
+            self._projection,
+            background,
+            self._stop_asking,
+            is_stopped,
+            self._prompts.turns.pause,
         )
         self._prompts.take_prompt = self._questions.take_prompt
         self._prompts.on_queued = self._questions.went_on
@@ -159,7 +165,7 @@ class Conversation:
         self.steering = Steering(
             self._session, style.workspace, peer, self.terms.client, self.terms.frame_cap, is_stopped
         )
-        self._prompts.on_shown = self.steering.turns_shown
+        self._prompts.turns.on_shown = self.steering.turns_shown
         self._prompts.roots = roots
         self._past = Past(self._session, self._projection, notices, peer, lambda: self._retired)
         self._opened = Opened({})
@@ -221,7 +227,7 @@ class Conversation:
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
         if not self._opened.at_rest:
-            self._prompts.found_running(self._session.fold.turns.running)
+            self._prompts.turns.found_running(self._session.fold.turns.running)
         self._attachment.listen()
         if self._opened.view_cursor is not None:
             # What was being written when the host opened the session is known from then.
@@ -330,7 +336,7 @@ class Conversation:
     def _turn_started(self, change: TurnStarted) -> None:
         warnings, self._warnings = self._warnings, []
         self.steering.turn_started(change)
-        self._prompts.turn_started(change)
+        self._prompts.turns.started(change)
         self._untold_ends.turn_changed()
         self._facts.show(change)
         for title, description in warnings:
@@ -350,7 +356,7 @@ class Conversation:
 
     def _turn_ended(self, change: TurnEnded) -> None:
         self._login.turn_ended(change.outcome)
-        self._prompts.turn_ended(change)
+        self._prompts.turns.ended(change)
         self._untold_ends.turn_changed()
         self._commands.turn_ended(change)
 
@@ -358,9 +364,9 @@ class Conversation:
         """A prompt comes back as the user's message, which tells its turn too (`msp.md §12.4`)."""
         item = change.item
         if item.kind == "userMessage" and item.turn_id is not None:
-            self._prompts.name_run(item.raw.get("commandId"), item.turn_id)
+            self._prompts.turns.name_run(item.raw.get("commandId"), item.turn_id)
         if item.turn_id is not None:
-            self._prompts.hear_of(item.turn_id, first=change.first)
+            self._prompts.turns.hear_of(item.turn_id, first=change.first)
         self.children.learn(item)
         self._builtins.item_changed(item)
         self._projection.show(change)
@@ -376,7 +382,7 @@ class Conversation:
     def _goes_on(self, turn_id: Any) -> None:
         """A turn that asks something is at work, also if its host has died and the next one goes on with it."""
         if turn_id in self._session.fold.turns.running:
-            self._prompts.found_running((turn_id,))
+            self._prompts.turns.found_running((turn_id,))
 
     def _turns_over(self, turn_ids: Collection[str]) -> None:
         self._dialogs.turns_over(turn_ids)
@@ -403,4 +409,4 @@ class Conversation:
             self._ask_no_more()
         finally:
             self.steering.host_gone()
-            self._prompts.host_gone(why)
+            self._prompts.turns.host_gone(why)

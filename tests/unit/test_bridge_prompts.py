@@ -337,7 +337,7 @@ async def test_a_turn_of_the_hosts_own_is_shown_and_stopped() -> None:
         talk.event("turn/started", turnId="t1")
         talk.message("t1", "working")
         assert talk.log == ["working"] and not talk.conversation.is_busy
-        assert talk.conversation._prompts.host_turns == {"t1"}
+        assert talk.conversation._prompts.turns.host_turns == {"t1"}
         talk.conversation.cancel()
         await until(lambda: [params["turnId"] for params in talk.host.sent("turn/interrupt")] == ["t1"])
         assert talk.conversation._prompts.is_stopped("t1")
@@ -345,7 +345,7 @@ async def test_a_turn_of_the_hosts_own_is_shown_and_stopped() -> None:
         talk.end("t1", "cancelled")
         await talk.conversation._prompts.all_answered()
         talk.message(None, "late")
-        assert talk.log == ["working"] and not talk.conversation._prompts.host_turns
+        assert talk.log == ["working"] and not talk.conversation._prompts.turns.host_turns
 
 
 @pytest.mark.parametrize("refused", [True, False])
@@ -391,11 +391,11 @@ async def test_e2_what_was_taken_in_ends_with_its_host() -> None:
             assert isinstance(answer, RpcError) and answer.data is not None
             assert answer.data["reason"] == "hostDied"
         # The next host may go on with what ran, and then it is shown and can be stopped.
-        assert talk.conversation._prompts.host_turns == {"t1"}
+        assert talk.conversation._prompts.turns.host_turns == {"t1"}
         talk.message("t1", "going on")
         talk.end("t1", "failed")
         await settled()
-        assert talk.log[-1] == "going on" and not talk.conversation._prompts.host_turns
+        assert talk.log[-1] == "going on" and not talk.conversation._prompts.turns.host_turns
 
 
 async def test_e2_what_was_not_taken_in_fails_by_itself() -> None:
