@@ -93,6 +93,10 @@ STOPPED: Final = "cancelled"
 """The turn goes on as far as anybody can know, until the client stops it."""
 
 
+HANGS: Final = f"{STOPPED}{OR}{DIED}"
+"""Or until a command has waited in vain: then the host that says nothing is ended."""
+
+
 def expected(phase: Phase, fault: Fault) -> str:
     """The outcome that is right: `ok`, `cancelled`, or code and reason (`docs/errors.md`)."""
     for table, key in ((fault.expects, phase.name), (phase.expects, fault.name), (phase.expects, fault.group)):
@@ -105,10 +109,11 @@ def expected(phase: Phase, fault: Fault) -> str:
     if fault.group == "deaf" and fault.leaves == "none" and phase.more:
         # The next thing that is said to it shows that it is of no use.
         return OK if phase.retried else DIED
+    stopped = HANGS if fault.leaves == "wedged" else STOPPED
     if fault.group == "deaf":
-        return (STOPPED if phase.turn else TIMEOUT) if phase.more else OK
+        return (stopped if phase.turn else TIMEOUT) if phase.more else OK
     if fault.group == "mute" and phase.turn and not phase.needed:
-        return STOPPED
+        return stopped
     if not phase.needed:
         return OK
     return fault.outcome or (ODD if fault.group == "malformed" else TIMEOUT)
