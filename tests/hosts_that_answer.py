@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 from tests.scripted_hosts import Json, ScriptedHost
@@ -68,10 +69,11 @@ class Answers(ScriptedHost):
 
 
 class Concludes(ScriptedHost):
-    """Acknowledges `session/leave` and concludes it, `early` before the ack; with `forgets` never, with `dies` it ends
-    instead. Somebody else's conclusion always comes first."""
+    """Acknowledges `session/leave` and concludes it after a `pause`, `early` before the ack; with `forgets` never, with
+    `dies` it ends instead. Somebody else's conclusion always comes first."""
 
     early = False
+    pause = 0.0
     forgets = False
     dies = False
 
@@ -83,6 +85,7 @@ class Concludes(ScriptedHost):
         self.answer(request, commandId=command_id, status="accepted")
         if self.dies:
             os._exit(9)
+        time.sleep(self.pause)
         if not self.early and not self.forgets:
             self.conclude(command_id, "released")
 

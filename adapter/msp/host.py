@@ -36,6 +36,10 @@ TRAILING_GRACE = 0.25
 UNREADY_GRACE = 0.5
 """Seconds a host has after stdin closed if it never became ready: it has nothing to record."""
 
+SECOND_LOOK = 0.1
+"""Seconds in which what is in its pipe is read before a host counts as silent: it may be this process that was stopped,
+or got no time."""
+
 STDERR_IN_ERRORS = 500
 """Characters of a dead host's stderr that go into an error a user sees."""
 
@@ -233,7 +237,7 @@ class Host(EventRouting):
         await self._connected.wait()
         assert self._peer is not None
         try:
-            with anyio.fail_after(self._startup_timeout):
+            with self._patience.fail_after(self._startup_timeout):
                 result = await self._peer.request("initialize", self._initialize)
         except TimeoutError:
             details = f"{self.launch.display()} did not answer the handshake within {self._startup_timeout:g} s"
@@ -336,6 +340,8 @@ class Host(EventRouting):
                 attempt += 1
             except RequestTimeout:
                 if heard == self._times_heard():
+                    await anyio.sleep(SECOND_LOOK)
+                if heard == self._times_heard():
                     self._give_up(timeout)
                 raise
             else:
@@ -353,7 +359,7 @@ class Host(EventRouting):
         concluded = self._conclusions[conclusion, command_id] = Answer()
         try:
             await self.command(method, params, command_id=command_id)
-            with anyio.fail_after(seconds):
+            with self._patience.fail_after(seconds):
                 return await concluded.wait()
         except TimeoutError:
             raise RequestTimeout(method, seconds) from None

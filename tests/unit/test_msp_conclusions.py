@@ -13,7 +13,7 @@ from adapter.msp.host import Host
 from adapter.wire.envelope import Params
 from tests.hosts_that_answer import Answers, Concludes
 from tests.scripted_hosts import place
-from tests.unit.test_msp_host import failure, running
+from tests.unit.test_msp_host import failure, running, without_listening
 from tests.wired import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +44,12 @@ async def test_a_conclusion_that_does_not_come_is_waited_for_within_bounds(tmp_p
         error = await failure(partial(leave, host, 0.1))
         assert isinstance(error, RequestTimeout) and (error.method, error.seconds) == ("session/leave", 0.1)
         assert host.is_quiet
+
+
+async def test_time_in_which_nobody_listens_does_not_count(tmp_path: Path) -> None:
+    async with running(place(tmp_path, Concludes, pause=0.8), throttle=without_listening(0.6)) as host:
+        await host.ready()
+        assert (await leave(host, 0.3))["outcome"] == "released"
 
 
 async def test_a_host_that_dies_meanwhile_ends_the_wait(tmp_path: Path) -> None:

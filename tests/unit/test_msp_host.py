@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from adapter.msp import budgets, event_routing
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
@@ -94,6 +96,26 @@ async def test_a_host_that_does_not_shake_hands(
         assert error.reason == reason and words in error.details and placed.muse in error.details
         assert await failure(partial(host.query, "session/list")) is error
         assert await failure(host.ready) is error
+
+
+def without_listening(seconds: float) -> Callable[[], Awaitable[None]]:
+    """A throttle that holds up the reading behind each read for so long, however often it is asked again meanwhile."""
+    until_then: list[float] = []
+
+    async def throttle() -> None:
+        until_then[:] = until_then or [anyio.current_time() + seconds]
+        await anyio.sleep_until(until_then[0])
+        until_then.clear()
+
+    return throttle
+
+
+async def test_time_in_which_nobody_listens_is_not_that_of_the_handshake() -> None:
+    answer = '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"muse","version":"1.2.1"}}}'
+    script = f"echo starting; read -r line; sleep 0.2; echo '{answer}'; cat > /dev/null"
+    slow = HostCommand(["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]})
+    async with running(slow, startup_timeout=0.5, throttle=without_listening(1)) as host:
+        assert (await host.ready()).server_version == "1.2.1"
 
 
 async def test_a_host_that_exits_before_it_is_ready(tmp_path: Path) -> None:
@@ -191,6 +213,22 @@ async def test_a_host_that_says_nothing_to_a_command_is_ended(tmp_path: Path, mo
         assert str(error) == "the Muse host said nothing for 0.3 s and was ended"
         with anyio.fail_after(PATIENCE):
             await host.wait_gone()
+
+
+async def test_a_host_is_not_silent_while_this_process_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place(tmp_path, Answers)) as host:
+        await host.ready()
+        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(outcome, partial(host.command, "session/start", START))
+            while not host._asking:
+                await checkpoint()
+            for _ in range(5):
+                await checkpoint()
+            time.sleep(1)  # noqa: ASYNC251 - as a process that was stopped
+        assert "session" in await host.command("session/start", START)
 
 
 async def test_a_host_that_answers_others_is_not_ended_for_one_command(
