@@ -113,7 +113,11 @@ async def test_f4_each_step_of_the_ladder(script: str, grace: float, code: int) 
     ],
     ids=["polite", "orphaned", "stubborn", "deep", "all stubborn"],
 )
-async def test_f2_nothing_of_the_group_is_left(script: str) -> None:
+@pytest.mark.parametrize("marks", [True, False], ids=["marked", "unmarked"])
+async def test_f2_nothing_of_the_group_is_left(monkeypatch: pytest.MonkeyPatch, script: str, marks: bool) -> None:
+    if not marks:
+        # As where nothing can be read of processes: what is left can then only be reached by its group.
+        monkeypatch.setattr(module, "next_mark", lambda: None)
     async with spawned(script) as process:
         group = [process.pid, *(row.pid for row in descendants(process.pid))]
         with anyio.fail_after(PATIENCE):
