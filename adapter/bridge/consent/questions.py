@@ -185,7 +185,7 @@ class Questions:
                 self._show(asked)
 
     def went_on(self) -> None:
-        """What is the next message waits behind a turn that waits for one: it goes on without an answer."""
+        """The next message waits at the host behind a turn that waits for it: that one goes on without an answer."""
         for asked in [asked for asked in self._in_text if self.has_next(asked.turn_id)]:
             self._leave_unanswered(asked)
 
