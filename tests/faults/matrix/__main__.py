@@ -42,9 +42,9 @@ def main() -> int:
         problems = list(pool.map(lambda cell: _problem(cell[0], cell[1], began + TOTAL_SECONDS), chosen))
     results = {(phase.name, fault.name): problem for (phase, fault), problem in zip(chosen, problems, strict=True)}
     first = {cell: problem for cell, problem in results.items() if problem is not None}
-    for phase, fault in chosen if len(chosen) > 1 else []:
-        if (phase.name, fault.name) in first:
-            results[phase.name, fault.name] = _problem(phase, fault, began + TOTAL_SECONDS)
+    for row, column in chosen if len(chosen) > 1 else []:
+        if (row.name, column.name) in first:
+            results[row.name, column.name] = _problem(row, column, began + TOTAL_SECONDS)
     seconds = time.monotonic() - began
     wrong = {cell: problem for cell, problem in results.items() if problem is not None}
     print(_table(results))
