@@ -102,6 +102,12 @@ class Acts:
         """What is on screen."""
         return [dialog for dialog in self.stage.dialogs if dialog.is_open]
 
+    def heard_dialogs(self) -> list[Json]:
+        """What is on screen, where nothing keeps the adapter from hearing the host: no session is being opened, and
+        nothing is read."""
+        busy = {frame["params"].get("sessionId") for frame in self.waiting()} | set(+self.opening)
+        return [dialog.params for dialog in self.dialogs() if dialog.params["sessionId"] not in busy]
+
     def gone(self) -> list[Dialog]:
         """What was on screen."""
         return [dialog for dialog in self.stage.dialogs if not dialog.is_open]
@@ -157,7 +163,7 @@ class Acts:
             options = dialog.params["options"]
             chosen = options[draw.option % len(options)]["optionId"]
             if chosen == "muse-adapter/stop":
-                self.stage.checks.excuse(dialog.params["sessionId"])
+                self.stage.checks.may_be_stopped(dialog.params["sessionId"])
             answer: Json = {"outcome": {"outcome": "selected", "optionId": chosen}}
         else:
             fields = dialog.params["requestedSchema"]["properties"]
@@ -165,11 +171,11 @@ class Acts:
         self.stage.reply(dialog, {"result": answer})
 
     def answer_oddly(self, dialog: Dialog, draw: Draw) -> None:
-        self.stage.checks.excuse(dialog.params["sessionId"])
+        self.stage.checks.may_be_stopped(dialog.params["sessionId"])
         self.stage.reply(dialog, ODD_ANSWERS[draw.many % len(ODD_ANSWERS)])
 
     def dismiss(self, dialog: Dialog, draw: Draw) -> None:
-        self.stage.checks.excuse(dialog.params["sessionId"])
+        self.stage.checks.may_be_stopped(dialog.params["sessionId"])
         permission = dialog.method == "session/request_permission"
         answer: Json = {"outcome": {"outcome": "cancelled"}} if permission else {"action": "cancel"}
         self.stage.reply(dialog, {"result": answer})
@@ -195,7 +201,7 @@ class Acts:
     def close(self, session: str, draw: Draw) -> None:
         self.open.remove(session)
         self.closed.append(session)
-        self.stage.checks.excuse(session)
+        self.stage.checks.may_be_stopped(session)
         self.stage.ask(self.request_id(draw.flag), "session/close", {"sessionId": session})
 
     def configure(self, session: str, draw: Draw) -> None:
@@ -275,7 +281,7 @@ class Acts:
         call = {"kind": "toolCall", "tool": "bash", "callId": f"c{number}", "args": "{}"}
         stored.show(turn, f"i{number}", call, "inProgress")
         if not any(choice["decision"] in ("denied", "abort") for choice in offer):
-            self.stage.checks.excuse(stored.id)
+            self.stage.checks.may_be_stopped(stored.id)
         params = stored.ask(turn, f"a{number}", f"i{number}", offer, draw.option % 3)
         if draw.flag:
             self.host.ask_client("approval/request", {"sessionId": stored.id, **params})
@@ -286,7 +292,7 @@ class Acts:
 
     def move_on(self, asked: tuple[Stored, str], draw: Draw) -> None:
         stored, approval_id = asked
-        self.stage.checks.excuse(stored.id)
+        self.stage.checks.may_be_stopped(stored.id)
         stored.move_on(approval_id, OFFERS[draw.many % len(OFFERS)])
 
     def settle_elsewhere(self, asked: tuple[Stored, str], draw: Draw) -> None:
@@ -294,7 +300,7 @@ class Acts:
 
     def ask_question(self, pair: tuple[Stored, Turn], draw: Draw) -> None:
         stored, turn = pair
-        input_id, turn.asked = f"u{self.stage.store.number()}", True
+        input_id = f"u{self.stage.store.number()}"
         question = {"id": "q", "header": "Q", "question": "Which?"}
         params = {"userInputId": input_id, "turnId": turn.id, "itemId": f"i-{input_id}", "questions": [question]}
         stored.inputs[input_id] = params
@@ -327,7 +333,7 @@ class Acts:
     def lose(self, stored: Stored, draw: Draw) -> None:
         """The next events do not arrive."""
         stored.losing = 1 + draw.many % 4
-        self.stage.checks.excuse(stored.id)
+        self.stage.checks.may_fail(stored.id)
 
     # -- how the host answers
 
@@ -340,7 +346,6 @@ class Acts:
 
     def refuse_one(self, frame: Json, draw: Draw) -> None:
         self.host.waiting.remove(frame)
-        self.stage.checks.excuse(frame["params"].get("sessionId"))
         self.host.answer(frame, refusal=REFUSALS[draw.many % len(REFUSALS)])
 
     def die(self, host: PlayedHost, draw: Draw) -> None:
@@ -357,7 +362,7 @@ class Acts:
         host = self.stage.host
         if seconds > 2 and (host is None or host.slow or not host.obeys):
             # What was stopped is given up then, and what waits at the host may fail.
-            self.stage.checks.excuse()
+            self.stage.checks.may_fail()
         self.stage.go(seconds)
 
     # -- what can be done now

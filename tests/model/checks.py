@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID
 
@@ -34,7 +35,7 @@ class Prompt:
         self.stopped = False
         """It may end as cancelled without that: what it asked was, or its session is closed."""
         self.excused = False
-        """It may fail: its host has died or refused something, or time has run out."""
+        """It may fail: its host has died or refused it, events were lost, or time has run out."""
         self.turns: set[str] = set()
         """What it was sent as, or went on with."""
         self.answer: Json | None = None
@@ -99,6 +100,18 @@ class Checks:
             if not prompt.excused and (turns := self._turns(prompt)) and all(_is_told(turn) for turn in turns)
         ]
 
+    def left_on_screen(self, dialogs: Iterable[Json]) -> list[str]:
+        """Dialogs that are still on screen although what they ask for is settled, or is at another stage."""
+        return [f"it is over, and still on screen: {params}" for params in dialogs if not self._is_asked(params)]
+
+    def _is_asked(self, params: Json) -> bool:
+        stored, meta = self._store.sessions[params["sessionId"]], params["_meta"]
+        if "museUserInputId" in meta:
+            return stored.deliver is not None and meta["museUserInputId"] in stored.inputs
+        asked = stored.approvals.get(meta["museApprovalId"])
+        asks_this = asked is not None and asked["currentRequirementId"] == meta["museRequirementId"]
+        return stored.deliver is not None and asks_this
+
     def open_prompts(self, session: str | None = None) -> list[Prompt]:
         """Prompts without an answer."""
         return [
@@ -162,12 +175,22 @@ class Checks:
             command.final = kind not in RETRIED and kind != "sessionNotLoaded"
             if kind is not None:
                 self.counts[f"refused: {kind}"] += 1
-                self.excuse(command.params.get("sessionId"))
+                session = command.params.get("sessionId")
+                if command.method.startswith(("approval/", "userInput/")):
+                    # What asks is stopped if that cannot be settled.
+                    self.may_be_stopped(session)
+                elif command.method not in ("turn/interrupt", "turn/unqueue"):
+                    self.may_fail(session)
 
-    def excuse(self, session: str | None = None) -> None:
-        """What is asked now in a session, or in all, may fail or be stopped."""
+    def may_fail(self, session: str | None = None) -> None:
+        """What is asked now in a session, or in all, may fail."""
         for prompt in self.open_prompts(session):
-            prompt.excused = prompt.stopped = True
+            prompt.excused = True
+
+    def may_be_stopped(self, session: str | None) -> None:
+        """What is asked now in a session, or in all, may be stopped without a cancel."""
+        for prompt in self.open_prompts(session):
+            prompt.stopped = True
 
     # -- the client
 
@@ -199,11 +222,11 @@ class Checks:
             if not prompt.stopped and not any(turn.terminal in ("cancelled", "unqueued") for turn in turns):
                 self._wrong(f"nobody had cancelled it: {told}")
         elif stop == "end_turn":
-            paused = not self.forms and any(turn.asked for turn in turns)
+            asking = {params["turnId"] for params in self._store.sessions[prompt.session].inputs.values()}
+            paused = not self.forms and any(turn.id in asking for turn in turns)
             if not paused and not any(turn.terminal == "completed" for turn in turns):
                 self._wrong(f"not completed: {told}")
-            if not paused:
-                self._check_texts(prompt.session, turns)
+            self._check_texts(prompt.session, turns)
         elif stop is not None:
             self._wrong(f"an odd end: {told}")
         elif prompt.excused or any(not turn.clean for turn in turns):
@@ -236,7 +259,9 @@ class Checks:
         prompt = self.of_turn(turn)
         if prompt is not None and prompt.answer is not None and _stop(prompt.answer) == "cancelled":
             self._wrong(f"text of {turn.id} after prompt-{prompt.number} was answered as cancelled: {text!r}")
-        if not self.open_prompts(session):
+        # What a turn said while it waited for the next message is shown with that, or when the host goes on by itself.
+        goes_on = stored.running is not None and stored.running.on_its_own
+        if not goes_on and not self.open_prompts(session):
             self._wrong(f"text of {turn.id} while nothing was asked: {text!r}")
 
     def _check_texts(self, session: str, turns: list[Turn]) -> None:
@@ -250,6 +275,10 @@ class Checks:
                 self.counts["messages compared"] += 1
                 if turn.clean and shown != whole:
                     self._wrong(f"{item_id} is {whole!r} and was shown as {shown!r}")
+                if not turn.clean and item["status"] == "completed":
+                    self.counts["messages compared after a loss"] += 1
+                    if shown != whole and whole not in self.restated[session].values():
+                        self._wrong(f"{item_id} is {whole!r}, of which some was lost, and was shown as {shown!r}")
 
     def check_replay(self, session: str) -> None:
         """What was loaded is on screen, whole and once."""

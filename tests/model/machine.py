@@ -58,6 +58,7 @@ class Machine(RuleBasedStateMachine):
         host = self.stage.host
         if host is not None and not host.waiting:
             problems += self.stage.checks.forgotten()
+        problems += self.stage.checks.left_on_screen(self.acts.heard_dialogs())
         self.require(not problems, "\n".join(problems))
 
     def require(self, holds: bool, otherwise: str) -> None:
@@ -93,7 +94,7 @@ class Machine(RuleBasedStateMachine):
     def calm_down(self) -> bool:
         """Do what ends things; whether nothing is left to be done."""
         for dialog in self.acts.dialogs():
-            self.stage.checks.excuse(dialog.params["sessionId"])
+            self.stage.checks.may_be_stopped(dialog.params["sessionId"])
             self.stage.reply(dialog, {"result": {}})
         host = self.stage.host
         if host is not None:
@@ -106,7 +107,6 @@ class Machine(RuleBasedStateMachine):
         for stored, turn in self.acts.running():
             if not self.acts.dialogs():
                 stored.end(turn, "completed")
-        self.stage.checks.excuse()
         self.stage.go(3.0)
         return not (self.stage.requests or self.acts.dialogs() or self.acts.running())
 

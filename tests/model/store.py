@@ -30,8 +30,6 @@ class Turn:
         """Whether everything of it was delivered, once and in order."""
         self.on_its_own = command_id is None
         """Whether it goes on without a prompt: nobody asked for it, or it was found running."""
-        self.asked = False
-        """Whether it has put a question to the user."""
 
 
 class Stored:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.model.acts import Acts, Draw
-from tests.model.stage import Stage
+from tests.model.host import CONVERSING
+from tests.model.stage import ROOT, Stage
 from tests.model.store import Stored
 
 PLAIN = Draw(0, 0, 0, False)
@@ -108,3 +109,94 @@ def test_closing_a_session_does_not_spin_while_a_host_does_not_admit_a_stop(
     acts.close(stored.id, PLAIN)
     stage.go()
     assert "session/leave" in [frame["method"] for frame in acts.waiting()]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_session_that_was_not_opened_anew_after_all_hears_its_questions_and_its_turns(
+    stage: Stage, others: int
+) -> None:
+    """The host asks something while the session is opened anew, and refuses to open it: nobody else takes its events,
+    whether another session is open or not."""
+    acts, stored = opened(stage, forms=True)
+    assert stored.running is not None
+    acts.end_turn((stored, stored.running), PLAIN)
+    for _ in range(others):
+        acts.start("", PLAIN)
+        stage.go()
+        acts.prompt(acts.open[-1], PLAIN)
+    acts.own_turn(stored, PLAIN)
+    stage.go()
+    acts.host.slow = True
+    acts.load(stored.id, PLAIN)
+    stage.go()
+    assert stored.running is not None
+    acts.ask_question((stored, stored.running), PLAIN)
+    stage.go()
+    acts.host.slow = False
+    acts.host.answer(acts.host.waiting.pop(0), refusal="commandRejected")
+    stage.go(1.0)
+    assert [dialog.params["sessionId"] for dialog in acts.dialogs()] == [stored.id]
+    acts.end_turn((stored, stored.running), PLAIN)
+    stage.go()
+    assert not acts.dialogs()
+    prompt = stage.prompt("last", stored.id)
+    stage.go()
+    acts.end_turn((stored, stored.running), PLAIN)
+    stage.go()
+    assert prompt.answer == {"jsonrpc": "2.0", "id": "last", "result": {"stopReason": "end_turn"}}
+
+
+def test_a_session_that_is_opened_while_it_is_found_out_whose_its_question_is_stays_open(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.model.host.CONVERSING", CONVERSING | {"session/read"})
+    acts, _ = opened(stage, forms=True)
+    other = stage.store.create(ROOT)
+    acts.own_turn(other, PLAIN)
+    assert other.running is not None
+    acts.ask_question((other, other.running), PLAIN)
+    acts.host.slow = True
+    acts.host.ask_client("userInput/request", {"sessionId": other.id, **next(iter(other.inputs.values()))})
+    stage.go()
+    (whose,) = acts.waiting()
+    assert whose["method"] == "session/read"
+    acts.load(other.id, PLAIN)
+    stage.go()
+    for frame in acts.waiting()[1:]:
+        acts.answer_one(frame, PLAIN)
+    acts.host.slow = False
+    stage.go()
+    assert other.id in acts.open
+    acts.answer_one(whose, PLAIN)
+    stage.go()
+    acts.end_turn((other, other.running), PLAIN)
+    stage.go()
+    assert not acts.dialogs()
+    prompt = stage.prompt("last", other.id)
+    stage.go()
+    acts.end_turn((other, other.running), PLAIN)
+    stage.go()
+    assert prompt.answer == {"jsonrpc": "2.0", "id": "last", "result": {"stopReason": "end_turn"}}
+
+
+@pytest.mark.parametrize("stop", ["cancel", "take back"])
+def test_a_prompt_that_the_host_was_too_busy_for_is_not_sent_again_after_a_stop(stage: Stage, stop: str) -> None:
+    acts, stored = opened(stage, forms=False)
+    assert stored.running is not None
+    acts.end_turn((stored, stored.running), PLAIN)
+    stage.go()
+    acts.host.slow = True
+    prompt = stage.prompt("busy", stored.id)
+    stage.go()
+    acts.host.answer(acts.host.waiting.pop(0), refusal="overloaded")
+    stage.go()
+    if stop == "cancel":
+        acts.cancel(stored.id, PLAIN)
+    else:
+        acts.take_back("busy", PLAIN)
+    acts.host.slow = False
+    stage.go(60.0)
+    assert prompt.answer == {"jsonrpc": "2.0", "id": "busy", "result": {"stopReason": "cancelled"}}
+    sent = [seen.frame for seen in stage.seen if seen.frame.get("method") == "turn/start"]
+    assert [str(prompt.number) in frame["params"]["input"][0]["text"] for frame in sent] == [False, True]
+    assert stage.checks.problems() == []

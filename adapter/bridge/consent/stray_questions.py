@@ -48,6 +48,9 @@ class StrayQuestions:
 
     async def _place(self, host: Host, session_id: str, events: Events) -> None:
         parent = await self._parent(host, session_id)
+        if any(each.session_id == session_id for each in self._here(host)):
+            # It is open by now, and whoever opens a session is told what it asks.
+            return None
         if parent is not None:
             return parent.children.adopt(host, session_id, events)
         host.unlisten(session_id)

@@ -401,15 +401,17 @@ async def _lost_named(known: Conversation | None) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _left_alone(known: Conversation | None) -> AsyncIterator[None]:
     """While a session is opened anew, its events are for the conversation to come, not for the one there is; that one
-    goes on if nothing comes of it."""
-    if known is not None:
-        known.unlisten()
-    try:
+    goes on if nothing comes of it, and hears what has come meanwhile."""
+    if known is None:
         yield
-    except BaseException:
-        if known is not None:
+        return
+    async with known.host.opening():
+        known.unlisten()
+        try:
+            yield
+        except BaseException:
             known.listen()
-        raise
+            raise
 
 
 async def _config(host: Host, servers: tuple[McpServer, ...]) -> Params:
