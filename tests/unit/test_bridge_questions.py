@@ -304,6 +304,17 @@ async def test_a_message_that_can_be_no_answer_leaves_the_question_unanswered(bl
         assert await talk.answer(2) == END_TURN
 
 
+async def test_however_many_questions_are_open_all_of_them_stay_unanswered() -> None:
+    async with consenting() as talk:
+        turn = await asked_in_text(talk)
+        for number in range(1000):
+            ask(talk, turn, f"u{number}")
+        talk.send(Text("/unheard of"))
+        talk.host.tell("userInput/settled", {"userInputId": "u0", "outcome": "timedOut"})
+        await until(lambda: len(told(talk)) == 1000)
+        assert set(told(talk)) == {("cancel", "the user went on with something else")}
+
+
 async def test_a_leading_space_makes_an_answer_of_what_looks_like_a_command() -> None:
     async with consenting() as talk:
         turn = await talk.prompt()

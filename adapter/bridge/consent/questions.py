@@ -103,7 +103,7 @@ class Questions:
             on_screen = self._in_text[:1] == [asked]
             self._forget(asked)
             if on_screen:
-                self._show_next()
+                self._show_first()
 
     def turns_over(self, turn_ids: Collection[str]) -> None:
         """Take the questions of turns that are over off the screen; one the host still runs was given up, and is told
@@ -182,7 +182,7 @@ class Questions:
         else:
             self._in_text.append(asked)
             if self._in_text == [asked]:
-                self._show(asked)
+                self._show_first()
 
     def went_on(self) -> None:
         """The next message waits at the host behind a turn that waits for it: that one goes on without an answer."""
@@ -193,14 +193,16 @@ class Questions:
         self._background.start(self._cancel, asked, "the user went on with something else")
         self._forget(asked)
 
-    def _show(self, asked: _Asked, problem: str | None = None) -> None:
-        if self.has_next(asked.turn_id):
-            self._leave_unanswered(asked)
-            return self._show_next()
-        self._projection.say(question_text.shown(asked.questions, problem))
-        if self._pause is not None:
-            self._pause(asked.turn_id)
-        return None
+    def _show_first(self, problem: str | None = None) -> None:
+        """Show the question the next message answers; those behind which that waits already stay unanswered."""
+        while self._in_text and self.has_next(self._in_text[0].turn_id):
+            self._leave_unanswered(self._in_text[0])
+            problem = None
+        if self._in_text:
+            asked = self._in_text[0]
+            self._projection.say(question_text.shown(asked.questions, problem))
+            if self._pause is not None:
+                self._pause(asked.turn_id)
 
     async def _deliver(self, asked: _Asked, answers: list[Answer] | None, text: str) -> bool:
         """Tell the host what the user wrote. False if the question was settled before: the message is another one
@@ -213,14 +215,8 @@ class Questions:
             return True
         if problem is not None:
             self._in_text.insert(0, asked)
-            self._show(asked, problem)
-        else:
-            self._show_next()
+        self._show_first(problem)
         return True
-
-    def _show_next(self) -> None:
-        if self._in_text:
-            self._show(self._in_text[0])
 
     async def _tell(self, asked: _Asked, answers: list[Answer] | None, text: str = "") -> str | None:
         """Answer the host, or pass on `text`; gives what it has against that.
