@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
@@ -20,6 +21,12 @@ SHORTEST_CODED: Final = 8
 LONGEST_WORD: Final = 12
 LONGEST_NUMBER: Final = 8
 """A value of letters or digits alone that is shorter is looked for as a whole word."""
+
+MOST_REMEMBERED: Final = 2000
+"""Values whose spellings are remembered: those of some hosts."""
+
+LONGEST_REMEMBERED: Final = 1000
+"""Longer values have more characters in their spellings than are worth keeping."""
 
 _LOWER: Final = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _FILE: Final = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][\w.@ -]+)+\.[A-Za-z]{1,6}")
@@ -50,20 +57,28 @@ def spellings(values: Iterable[str]) -> set[str]:
     whatever stands before them, hexadecimal digits."""
     found: set[str] = set()
     for value in values:
-        data = value.encode("utf-8", "surrogateescape")
-        found |= {value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-        found |= {quote(data, safe=""), quote(data), quote_plus(data)}
-        coded = {data.hex(), *(part for before in range(3) for part in _in_base64(data, before))}
-        found |= {one for one in coded if len(one) >= SHORTEST_CODED}
+        found |= _remembered_spellings(value) if len(value) <= LONGEST_REMEMBERED else _spellings_of(value)
     return found - {"", HIDDEN}
+
+
+def _spellings_of(value: str) -> frozenset[str]:
+    data = value.encode("utf-8", "surrogateescape")
+    found = {value, repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    found |= {quote(data, safe=""), quote(data), quote_plus(data)}
+    coded = {data.hex(), *(part for before in range(3) for part in _in_base64(data, before))}
+    return frozenset(found | {one for one in coded if len(one) >= SHORTEST_CODED})
+
+
+_remembered_spellings: Final = lru_cache(MOST_REMEMBERED)(_spellings_of)
+"""Every word of a host is compared with them, and they take far longer to find out than that."""
 
 
 def hide(text: str, values: Iterable[str]) -> str:
     """`text` without the values, in upper or lower case. A short word is hidden where it is not a part of another."""
-    folded = text.translate(_LOWER)
+    folded = _folded(text)
     spans: list[tuple[int, int]] = []
     for value in values:
-        wanted = value.translate(_LOWER)
+        wanted = _folded(value)
         at = folded.find(wanted) if wanted else -1
         while at >= 0:
             end = at + len(wanted)
@@ -71,6 +86,11 @@ def hide(text: str, values: Iterable[str]) -> str:
                 spans.append((at, end))
             at = folded.find(wanted, end)
     return _without(text, spans)
+
+
+def _folded(text: str) -> str:
+    """In lower case, with each character where it was: of letters like `İ` more than one is made otherwise."""
+    return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def _is_whole(text: str, at: int, end: int, value: str) -> bool:

@@ -8,7 +8,9 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from adapter.msp import secret_values
 from adapter.msp.secret_names import is_secret_name
+from adapter.msp.secret_values import hide, spellings
 from adapter.msp.secrets import HIDDEN, scrub
 
 VALUE = "Quince/9x Medlar+"
@@ -92,3 +94,15 @@ def test_each_line_of_a_value_is_one_by_itself() -> None:
 
 def test_values_that_overlap_leave_nothing_between_them() -> None:
     assert scrub("quince-medlar-pear", {"A_KEY": "quince-medlar", "B_KEY": "medlar-pear"}) == HIDDEN
+
+
+def test_spellings_are_found_out_once_but_for_long_values() -> None:
+    secret_values._remembered_spellings.cache_clear()
+    short, long = "k1-häh/0123456789", "x" * (secret_values.LONGEST_REMEMBERED + 1)
+    assert spellings([short, long]) == spellings([short, long]) == spellings([short]) | spellings([long])
+    seen = secret_values._remembered_spellings.cache_info()
+    assert (seen.misses, seen.currsize, seen.maxsize) == (1, 1, secret_values.MOST_REMEMBERED)
+
+
+def test_letters_are_found_in_any_case_beside_others_that_have_none_or_two() -> None:
+    assert hide("İİ K1-HÄH ß k1-hÄh", ["K1-hÄH"]) == "İİ [hidden] ß [hidden]"
