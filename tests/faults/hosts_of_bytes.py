@@ -96,9 +96,14 @@ class AnswersTooMuch(ScriptedHost):
 
 
 class Crowded(ScriptedHost):
-    """Reads slowly, and answers each prompt with `deltas` pieces of 5,000 characters that differ by prompt."""
+    """Reads slowly, answers each prompt with `deltas` pieces of 5,000 characters that differ by prompt, and has 50
+    sessions stored whose list takes 100 KB."""
 
     deltas = 10
+    stored: ClassVar[list[Json]] = [
+        {"sessionId": f"ses-stored-{number}", "workspaceRoot": f"/srv/demo-{number:02}" + f"/{'x' * 200}" * 10}
+        for number in range(50)
+    ]
 
     def serve(self) -> None:
         held = b""
@@ -112,6 +117,9 @@ class Crowded(ScriptedHost):
         with (self.directory / "received.ndjson").open("a") as received:
             received.write(json.dumps(frame) + "\n")
         self.receive(frame)
+
+    def on_session_list(self, request: Json) -> None:
+        self.answer(request, sessions=self.stored, nextCursor=None)
 
     def turn(self, session_id: str, turn_id: str) -> None:
         letter = chr(ord("A") + len(self.turns) - 1)

@@ -144,8 +144,13 @@ def test_a4_many_at_once_while_both_sides_read_slowly(tmp_path: Path) -> None:
         adapter.pause = 0.005
         prompts = [adapter.begin_prompt(session_id, text) for session_id, text in asked.items()]
         unknown = [adapter.begin(f"orchard/{number}", {"padding": "x" * 10_000}) for number in range(16)]
+        lists = [adapter.begin("session/list", {}) for _ in range(16)]
         assert [adapter.response(prompt)["result"] for prompt in prompts] == [{"stopReason": "end_turn"}] * 16
         assert [adapter.response(each)["error"]["code"] for each in unknown] == [-32601] * 16
+        folders = {row["sessionId"]: row["workspaceRoot"] for row in Crowded.stored}
+        for each in lists:
+            rows = adapter.response(each)["result"]["sessions"]
+            assert folders.items() <= {row["sessionId"]: row["cwd"] for row in rows}.items()
         adapter.pause = 0.0
         texts = {adapter.text(session_id) for session_id in sessions}
         assert texts == {chr(ord("A") + number) * 50_000 for number in range(16)}

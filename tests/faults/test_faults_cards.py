@@ -159,6 +159,20 @@ def test_j8_calls_have_ids_of_their_own_which_stay_after_loading(tmp_path: Path)
         assert list(again.cards) == list(live)
 
 
+@pytest.mark.parametrize("version", PROFILES)
+def test_l4_a_loaded_call_looks_as_it_did_when_it_ran(tmp_path: Path, version: str) -> None:
+    shown = ("title", "kind", "status", "locations")
+    (tmp_path / "old.txt").write_text("the world\n")
+    with drawing(tmp_path, f"simulated:{version}") as client:
+        for prompt in ("shell 10", "tool failed", "replace old.txt world orchard", "delete old.txt"):
+            client.prompt(prompt)
+        live = [{name: card.get(name) for name in shown} for card in client.cards.values()]
+        session_id = client.session_id
+    assert [card["status"] for card in live] == ["completed", "failed", "completed", "completed"]
+    with loaded(tmp_path, session_id, f"simulated:{version}") as again:
+        assert [{name: card.get(name) for name in shown} for card in again.cards.values()] == live
+
+
 # -- P
 
 

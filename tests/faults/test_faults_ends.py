@@ -246,27 +246,37 @@ def test_e7_turn_is_interrupted_before_the_host_is_stopped(tmp_path: Path) -> No
         assert len(host.received("turn/interrupt")) == 1
 
 
-@pytest.mark.parametrize("prompt", ["approve", "approve3"], ids=["waiting", "waiting for a part"])
-def test_e7_stored_session_has_no_dangling_call(tmp_path: Path, prompt: str) -> None:
-    with running_adapter(tmp_path) as adapter:
+INTERRUPTED = pytest.mark.parametrize(
+    "prompt", ["work 600", "approve", "approve3"], ids=["running", "waiting", "waiting for a part"]
+)
+"""What runs when the client goes."""
+
+
+def go_in_the_middle(home: Path, prompt: str) -> str:
+    """Close the input while a call runs or waits; gives the session."""
+    with running_adapter(home) as adapter:
         adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
+        session_id = adapter.new_session(home)
         adapter.begin_prompt(session_id, prompt)
-        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        if prompt.startswith("approve"):
+            adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
+        else:
+            adapter.wait_for_update(lambda update: "checking" in str(update.get("content")))
         adapter.close_input()
         end(adapter)
+    return session_id
+
+
+@INTERRUPTED
+def test_e7_stored_session_has_no_dangling_call(tmp_path: Path, prompt: str) -> None:
+    session_id = go_in_the_middle(tmp_path, prompt)
     calls = [item for item in stored_items(tmp_path, session_id) if item["kind"] == "toolCall"]
     assert calls and all(item["status"] not in {"inProgress", "completed"} for item in calls), calls
 
 
-def test_e7_a_reload_shows_the_call_as_ended(tmp_path: Path) -> None:
-    with running_adapter(tmp_path) as adapter:
-        adapter.initialize()
-        session_id = adapter.new_session(tmp_path)
-        adapter.begin_prompt(session_id, "approve")
-        adapter.wait_for(lambda frame: frame.get("method") == "session/request_permission")
-        adapter.close_input()
-        end(adapter)
+@INTERRUPTED
+def test_e7_a_reload_shows_the_call_as_ended(tmp_path: Path, prompt: str) -> None:
+    session_id = go_in_the_middle(tmp_path, prompt)
     with running_adapter(tmp_path) as adapter:
         adapter.initialize()
         adapter.call("session/load", {"sessionId": session_id, "cwd": str(tmp_path), "mcpServers": []})

@@ -18,6 +18,7 @@ from tests.integration.test_initialize import EVERYTHING
 
 PROMPTS: Final = {
     "slow": "slow 0.05",
+    "work": "work 0.05",
     "stream": "stream 5000 100",
     "shell": "shell 20000",
     "gap": "gap 3",

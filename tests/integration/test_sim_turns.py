@@ -36,6 +36,7 @@ def host(tmp_path: Path) -> Iterator[SimHost]:
         "tool failed",
         "tool timedOut",
         "progress",
+        "work 0",
         "picture",
         "branch main",
         "branch",

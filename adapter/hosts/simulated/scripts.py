@@ -32,6 +32,7 @@
 | `shell N WORD...` | the output has that availability; each further word is told by a later revision |
 | `tool [STATUS]` | a tool call that ends with that status (`failed`, `timedOut`, ...) |
 | `progress` | a long tool call that tells where it stands |
+| `work SECONDS` | a tool call that takes so long within its turn; an interrupt ends it |
 | `picture` | a tool call whose result is an image |
 | `edit` | a file edit with a patch to read and its counts |
 | `write PATH TEXT` | a file is written for real, in the session's folders; TEXT is all that follows, as it is |
@@ -262,6 +263,7 @@ _SCRIPTS: Final[dict[str, Callable[[Turn], Script]]] = {
     "edit": scripts_tools.edit,
     "tool": scripts_tools.tool,
     "progress": scripts_tools.progress,
+    "work": scripts_tools.work,
     "picture": scripts_tools.picture,
     "background": scripts_tools.background,
     "approve": scripts_consent.approve,

@@ -141,6 +141,16 @@ def progress(turn: Turn) -> Script:
     yield from closing(turn, "It is built ✓")
 
 
+def work(turn: Turn) -> Script:
+    """`work [SECONDS]`: a call that takes so long within its turn; an interrupt ends it."""
+    call = turn.tool("bash", json.dumps({"command": "make check"}), displayLabel=label("Checking", "Checked"))
+    yield Started(call)
+    yield Delta(call, "checking… ", "output")
+    yield Wait(turn.seconds(1, 30.0))
+    yield Completed(call, {"visibleOutput": "checking… fine ✓\n", "truncated": False})
+    yield from closing(turn, "It is checked ✓")
+
+
 def picture(turn: Turn) -> Script:
     """`picture`: a tool whose result is an image the model saw; only its description travels."""
     path = f"{turn.workspace}/Skizze №1.png"
