@@ -34,7 +34,7 @@ CANCELLED = {"stopReason": "cancelled"}
 END_TURN = {"stopReason": "end_turn"}
 
 
-class Watched(Text, weakref=True):
+class Watched(Text, frozen=True, weakref=True):
     """A text of which it can be told whether anybody has it."""
 
 
@@ -426,7 +426,7 @@ async def test_an_answer_that_was_lost_on_the_way_is_shown_before_its_prompt_is_
     """The end is read back with the text, before the acknowledgement is looked at."""
     async with talking() as talk:
         item = {"itemId": "i-1", "kind": "agentMessage", "turnId": "t1", "revision": 1, "text": "a"}
-        lost = [
+        lost: list[tuple[str, Json]] = [
             ("turn/completed", {"turnId": "t0", "terminal": "completed"}),
             ("turn/started", {"turnId": "t1"}),
             ("item/completed", {"item": {**item, "status": "completed"}}),
