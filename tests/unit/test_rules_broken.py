@@ -47,7 +47,7 @@ def test_what_is_broken_is_noticed_only_if_a_test_fails(tmp_path: Path, monkeypa
     row = Broken(1, "it answers wrong", "code.py", "42", "41", "test_code.py::test_it")
     seen = []
 
-    def run(self: Copy, tests: list[str], seconds: float) -> int | None:
+    def run(self: Copy, tests: list[str], seconds: float, *how: str) -> int | None:
         seen.append((tests, (tmp_path / "code.py").read_text()))
         return codes.pop()
 
