@@ -111,7 +111,7 @@ ROWS: Final[tuple[Broken, ...]] = (
         3,
         "a handshake may take for ever",
         "adapter/msp/host.py",
-        "            with anyio.fail_after(self._startup_timeout):",
+        "            with self._patience.fail_after(self._startup_timeout):",
         "            with anyio.fail_after(None):",
         "unit/test_msp_host.py::test_a_host_that_does_not_shake_hands",
     ),
