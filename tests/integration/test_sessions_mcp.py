@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.adapter_process import AdapterProcess, Json, running_adapter
+from tests.faults.hosts_that_end import KeepsHistory
 from tests.output_clients import error_of, stored
 from tests.screens import LEAVES, VERSIONS
+from tests.scripted_hosts import place
 
 SECRET = "s3cret-värde"
 TAKING = ["1.3.0", "1.4.2", "1.4.13"]
@@ -134,6 +136,31 @@ def test_o4_a_host_that_takes_none_refuses_and_starts_nothing(tmp_path: Path, ve
         assert adapter.finish() == 0
     asked = [json.loads(line)["method"] for line in witness.read_text().splitlines()]
     assert asked.count("session/start") == 1
+
+
+def test_o4_servers_reach_the_host_whole_whichever_way_a_session_is_opened(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", KeepsHistory)
+    pairs = [("ORCHARD", "apples and pears"), ("EMPTY", "")]
+    env = [{"name": name, "value": value} for name, value in pairs]
+    files = {"name": "files", "command": sys.executable, "args": ["-m", "files", "--root", "/srv/demo"], "env": env}
+    headers = [{"name": "Authorization", "value": "Bearer demo"}, {"name": "X-Orchard", "value": "north, south"}]
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        new_session(adapter, tmp_path, files, WEB | {"headers": headers})
+        for number, method in enumerate(("session/load", "session/resume")):
+            adapter.call(
+                method, stored(f"ses-{number}", tmp_path) | {"mcpServers": [files, WEB | {"headers": headers}]}
+            )
+        assert adapter.finish() == 0
+    opened = [*host.received("session/start"), *host.received("session/resume")]
+    assert len(opened) == 3
+    for frame in opened:
+        given = frame["params"]["config"]["mcpServers"]
+        assert set(given) == {"files", "web"}
+        assert (given["files"]["command"], given["files"]["args"]) == (files["command"], files["args"])
+        assert given["files"]["env"] == dict(pairs)
+        assert given["web"]["url"] == WEB["url"]
+        assert given["web"]["headers"] == {header["name"]: header["value"] for header in headers}
 
 
 @pytest.mark.acp(48)
