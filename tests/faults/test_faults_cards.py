@@ -57,16 +57,16 @@ def test_j4_a_terminal_is_told_how_its_command_ended(
 def test_j5_edits_are_diffs_with_places(tmp_path: Path, version: str) -> None:
     (tmp_path / "old.txt").write_text("grüßt\nthe world\n")
     with drawing(tmp_path, f"simulated:{version}") as client:
-        old = str(tmp_path / "old.txt")
+        old, new = str(tmp_path / "old.txt"), str(tmp_path / "new.txt")
         edited = client.card("ask-replace old.txt world orchard")
         made = client.card("ask-write new.txt hello")
         deleted = client.card("delete old.txt")
         assert diffs(edited) == [
             {"type": "diff", "path": old, "oldText": "grüßt\nthe world\n", "newText": "grüßt\nthe orchard\n"}
         ]
-        assert diffs(made) == [{"type": "diff", "path": str(tmp_path / "new.txt"), "newText": "hello"}]
+        assert diffs(made) == [{"type": "diff", "path": new, "newText": "hello"}]
         assert diffs(deleted) == [] and deleted["kind"] == "delete"
-        assert [card["locations"][0]["path"] for card in (edited, deleted)] == [old, old]
+        assert [card["locations"][0]["path"] for card in (edited, made, deleted)] == [old, new, old]
         assert {card["status"] for card in (edited, made, deleted)} == {"completed"}
 
 
