@@ -242,6 +242,7 @@ class Acts:
             running = self.stage.store.sessions[opened].running
             if running is not None:
                 running.on_its_own = True
+                running.skipped = running.skipped or method == "session/resume"
             if loads:
                 checks.check_replay(session)
 
@@ -326,9 +327,7 @@ class Acts:
 
     def tell_again(self, stored: Stored, draw: Draw) -> None:
         """A durable event is delivered once more."""
-        _, method, params = stored.events[-1 - draw.many % len(stored.events)]
-        if stored.deliver is not None:
-            stored.deliver(method, params)
+        stored.tell_again(stored.events[-1 - draw.many % len(stored.events)])
 
     def lose(self, stored: Stored, draw: Draw) -> None:
         """The next events do not arrive."""

@@ -106,6 +106,8 @@ class Checks:
 
     def _is_asked(self, params: Json) -> bool:
         stored, meta = self._store.sessions[params["sessionId"]], params["_meta"]
+        if not stored.told_again.isdisjoint((meta.get("museUserInputId"), meta.get("museApprovalId"))):
+            return True
         if "museUserInputId" in meta:
             return stored.deliver is not None and meta["museUserInputId"] in stored.inputs
         asked = stored.approvals.get(meta["museApprovalId"])
@@ -268,7 +270,7 @@ class Checks:
         """All the text of a turn is on screen when its prompt is answered, once and in order."""
         for turn in turns:
             for item_id, item in turn.items.items():
-                if item["kind"] != "agentMessage":
+                if item["kind"] != "agentMessage" or turn.skipped:
                     continue
                 whole = item["text"] if item["status"] == "completed" else turn.texts[item_id]
                 shown = self.texts[session].get(item_id, "")

@@ -28,6 +28,8 @@ class Turn:
         """What has been streamed of its messages."""
         self.clean = True
         """Whether everything of it was delivered, once and in order."""
+        self.skipped = False
+        """Whether its session was resumed while it ran: what it had said while it waited for a message is not shown."""
         self.on_its_own = command_id is None
         """Whether it goes on without a prompt: nobody asked for it, or it was found running."""
 
@@ -45,6 +47,8 @@ class Stored:
         self.last_stage: dict[str, int] = {}
         self.inputs: dict[str, Json] = {}
         self.settled: set[str] = set()
+        self.told_again: set[str] = set()
+        """Settled before the session was loaded, and told once more: whoever has not heard of them asks them."""
         self.mode = "promptUnmatched"
         self.forked_from: Json | None = None
         self.deliver: Deliver | None = None
@@ -52,6 +56,7 @@ class Stored:
         """How many of the next events get lost."""
         self._gap_after: int | None = None
         self._delivered = 0
+        self._loaded_at = 0
 
     def cursor(self, number: int | None = None) -> str:
         """The cursor of an event, of the newest by default."""
@@ -92,6 +97,15 @@ class Stored:
         """A host tells of it from here on."""
         self.deliver = deliver
         self.losing, self._gap_after, self._delivered = 0, None, self.head
+        self._loaded_at = self.head
+
+    def tell_again(self, event: tuple[int, str, Json]) -> None:
+        """Deliver a durable event once more."""
+        number, method, params = event
+        if number <= self._loaded_at:
+            self.told_again.update(params[name] for name in ("approvalId", "userInputId") if name in params)
+        if self.deliver is not None:
+            self.deliver(method, params)
 
     def soil(self, turn_id: str | None = None) -> None:
         """Something of the turns that run, or of this one, was not delivered as it should be."""

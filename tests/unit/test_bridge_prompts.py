@@ -209,6 +209,20 @@ async def test_a_turn_over_before_its_acknowledgement_is_looked_at_is_in_order_t
         assert talk.log == ["a", ("one", END_TURN), "b"], "what the host does by itself is shown after the answer"
 
 
+async def test_a_question_in_text_that_comes_before_its_turn_has_a_prompt_answers_that_prompt() -> None:
+    """The next message is the answer, and many a client sends none while a prompt is open."""
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.event("turn/started", turnId="t1")
+        question = {"id": "q", "header": "Q", "question": "Which?"}
+        talk.event("userInput/requested", userInputId="u", turnId="t1", itemId="i", questions=[question])
+        await settled()
+        talk.ack("t1")
+        assert await talk.answers(1) == {"one": END_TURN}
+        assert "Which?" in talk.log[0]
+
+
 async def test_a_queued_prompt_is_reclaimed() -> None:
     async with talking() as talk:
         await two_of_them(talk)

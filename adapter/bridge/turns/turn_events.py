@@ -70,6 +70,11 @@ class TurnEvents:
             if turn_id in run.turn_ids:
                 run.settle(DONE)
 
+    def _settle_if_paused(self, run: PromptRun, turn_id: str) -> None:
+        """A turn may have asked something before anybody knew whose it is."""
+        if turn_id in self.paused:
+            run.settle(DONE)
+
     def show_text(self) -> None:
         """Message text is shown while a prompt has been submitted, or the host goes on by itself."""
         self._projection.in_turn = any(run.submitted for run in self._runs) or bool(self.host_turns)
@@ -102,6 +107,7 @@ class TurnEvents:
         for run in self._runs:
             if run.command_id == command_id:
                 run.name(turn_id)
+                self._settle_if_paused(run, turn_id)
 
     def hear_of(self, turn_id: str, *, first: bool) -> None:
         """Something of a turn is shown; `first`: that was not known before."""
@@ -149,6 +155,7 @@ class TurnEvents:
 
     def acknowledged(self, run: PromptRun, turn_id: str) -> None:
         """The host has taken in a prompt under this id; it may have told its turn under another."""
+        self._settle_if_paused(run, turn_id)
         for name in (turn_id, *self._strays.of(run)):
             self.settle_if_over(run, name)
 
