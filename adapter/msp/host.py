@@ -341,7 +341,8 @@ class Host(EventRouting):
             except RequestTimeout:
                 if heard == self._times_heard():
                     await anyio.sleep(SECOND_LOOK)
-                if heard == self._times_heard():
+                # One that reads a whole history for somebody else has longer; the last of those who wait decides.
+                if heard == self._times_heard() and not self._asking:
                     self._give_up(timeout)
                 raise
             else:

@@ -202,6 +202,14 @@ async def test_a_late_answer_costs_its_request_alone(tmp_path: Path, monkeypatch
         assert "session" in await host.command("session/start", START)
 
 
+class Busy(ScriptedHost):
+    """Takes a second for a page, and reads nothing meanwhile."""
+
+    def on_view_page(self, request: Json) -> None:
+        time.sleep(1.0)
+        self.answer(request)
+
+
 async def test_a_host_that_says_nothing_to_a_command_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     placed = place(tmp_path, Answers, at="session/start", silent=True, forgets=True)
     async with running(placed) as host:
@@ -229,6 +237,19 @@ async def test_a_host_is_not_silent_while_this_process_stands_still(
                 await checkpoint()
             time.sleep(1)  # noqa: ASYNC251 - as a process that was stopped
         assert "session" in await host.command("session/start", START)
+
+
+async def test_a_host_that_is_asked_for_something_long_is_not_ended_for_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = place(tmp_path, Busy)
+    async with running(placed) as host:
+        await host.ready()
+        monkeypatch.setattr(budgets, "COMMAND_TIMEOUT", 0.3)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(host.query, "view/page", {})
+            assert isinstance(await failure(partial(host.command, "session/rename", {})), RequestTimeout)
+        assert host.gone is None
 
 
 async def test_a_host_that_answers_others_is_not_ended_for_one_command(
