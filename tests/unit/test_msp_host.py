@@ -248,6 +248,7 @@ async def test_a_host_that_is_asked_for_something_long_is_not_ended_for_one_comm
         monkeypatch.setattr(budgets, "COMMAND_TIMEOUT", 0.3)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(host.query, "view/page", {})
+            await until(lambda: len(placed.received("view/page")) == 1)
             assert isinstance(await failure(partial(host.command, "session/rename", {})), RequestTimeout)
         assert host.gone is None
 
