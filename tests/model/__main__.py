@@ -1,26 +1,22 @@
 """`make model`: thousands of runs of the machine, and what happened in them. A run that fails is made small and told
-with its seed; `python -m tests.model --seed N --batches 1` does it again."""
+with its seed; `python -m tests.model --seed N --batches 1` does it again.
+
+On asyncio alone: the machine needs a clock that it can move on and a loop that says when nothing can go on any more.
+trio has such a clock for tests, but its loop goes on by itself until it is over, while the machine goes on from step to
+step; the unit tests of the turn run on both.
+"""
 
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
-import traceback
 from collections import Counter
-from typing import Final
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
-from hypothesis import HealthCheck, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
-
-from tests.model.machine import Machine
+from tests.model.batches import BATCH, run
 from tests.reliability import Figures
-
-BATCH: Final = 100
-"""Examples of one seed."""
-
-STEPS: Final = 40
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,44 +24,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--batches", type=int, default=40, help=f"how many seeds, {BATCH} examples each")
     parser.add_argument("--seconds", type=float, default=1800.0, help="begin no other batch after so long")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--write", action="store_true", help="keep the figures")
     asked = parser.parse_args(arguments)
-    # What the adapter logs is looked at by the machine itself.
-    logging.getLogger("adapter").propagate = False
-    began = time.monotonic()
+    until = time.monotonic() + asked.seconds
+    totals, acts = Counter[str](), Counter[str]()
     failed = 0
-    for number in range(asked.seed, asked.seed + asked.batches):
-        if time.monotonic() - began > asked.seconds:
-            break
-        good = run(number)
-        failed += not good
-        so_far = f"{Machine.TOTALS['examples']} examples, {sum(Machine.ACTS.values())} acts"
-        print(f"seed {number}: {'ok' if good else 'FAILED'}; {so_far}", flush=True)
-    figures = figures_of(Machine.TOTALS, Machine.ACTS, failed)
+    with ProcessPoolExecutor(asked.jobs, get_context("spawn")) as pool:
+        numbers = range(asked.seed, asked.seed + asked.batches)
+        for done in as_completed([pool.submit(run, number, until) for number in numbers]):
+            batch = done.result()
+            if batch is None:
+                continue
+            totals.update(batch.totals)
+            acts.update(batch.acts)
+            failed += bool(batch.failure)
+            print(f"seed {batch.number}: {batch.failure or 'ok'}", flush=True)
+            print(f"{totals['examples']} examples, {acts.total()} acts so far", flush=True)
+    figures = figures_of(totals, acts, failed)
     print(figures.part())
     if asked.write and not failed:
         figures.keep("model")
     return 1 if failed else 0
-
-
-def run(number: int) -> bool:
-    """A batch of examples; what fails is printed."""
-    machine = seed(number)(type("Seeded", (Machine,), {}))
-    options = settings(
-        max_examples=BATCH,
-        stateful_step_count=STEPS,
-        derandomize=False,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
-    try:
-        run_state_machine_as_test(machine, settings=options)
-    except Exception:
-        traceback.print_exc()
-        return False
-    return True
 
 
 def figures_of(totals: Counter[str], acts: Counter[str], failed: int) -> Figures:
