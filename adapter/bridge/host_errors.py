@@ -215,7 +215,7 @@ ENDS: Final[dict[str, Meaning]] = {
         "hostDied",
         True,
         "The host ended while it worked on this; the next prompt starts another. Not worth a retry if a question was "
-        "open: it is asked again, and Muse may go on with the prompt",
+        "open, or the prompt was waiting for its turn: the question is asked again, and Muse may still run the prompt",
     ),
     "malformedResult": _told("The host's answer cannot be read"),
     "modeUnavailable": Meaning(

@@ -187,6 +187,13 @@ def died_asking(error: HostGone) -> RpcError:
     return _ended(ENDS["hostDied"], f"{error.details}; {again}", retryable=False)
 
 
+def died_queued(error: HostGone) -> RpcError:
+    """The error of a prompt that its host had taken in and not begun: nothing that was taken in is lost, so the next
+    host may run it (`msp.md §23.4`)."""
+    again = "Muse had taken this prompt in and may run it when the session goes on; look there before you repeat it"
+    return _ended(ENDS["hostDied"], f"{error.details}; {again}", retryable=False)
+
+
 def turn_stuck(session_id: str) -> RpcError:
     """The error of a prompt that waits for a turn which was stopped and does not end."""
     meaning = ENDS["turnStuck"]

@@ -412,6 +412,23 @@ async def test_e2_what_was_taken_in_ends_with_its_host() -> None:
         assert talk.log[-1] == "going on" and not talk.conversation._prompts.turns.host_turns
 
 
+async def test_e2_what_waits_at_a_host_that_dies_is_not_to_be_sent_again() -> None:
+    """Nothing that was taken in is lost: the next host may run it."""
+    async with talking() as talk:
+        await two_of_them(talk)
+        talk.host.die()
+        answers = await talk.answers(2)
+        assert [answers[name].data["retryable"] for name in ("one", "two")] == [True, False]
+        assert "may run it" in answers["two"].data["details"]
+        # Then it is shown, and can be stopped.
+        talk.event("turn/started", turnId="t2", commandId=talk.host.sent("turn/start")[1]["commandId"])
+        talk.message("t2", "run all the same")
+        await settled()
+        assert talk.log[-1] == "run all the same"
+        talk.conversation.cancel()
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+
+
 async def test_e2_what_was_not_taken_in_fails_by_itself() -> None:
     async with talking() as talk:
         talk.prompt("one")

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from adapter.bridge.outcomes import client_error, died_asking, without_secrets
+from adapter.bridge.outcomes import client_error, died_asking, died_queued, without_secrets
 from adapter.bridge.projection import Projection
 from adapter.bridge.turns.gate import EventGate
 from adapter.bridge.turns.prompt_run import DONE, PromptRun
@@ -18,6 +18,7 @@ from adapter.msp.changes import TurnEnded, TurnStarted
 from adapter.msp.errors import HostGone, SessionUnreachable
 from adapter.msp.session import Session
 from adapter.wire.background import Background
+from adapter.wire.envelope import RpcError
 
 
 class TurnEvents:
@@ -183,9 +184,17 @@ class TurnEvents:
         self._unasked.update(self._session.fold.turns.running)
         for run in self._runs:
             if run.named.is_set() or run.expects_host:
-                asked = self._has_open_question(run) and not isinstance(why, SessionUnreachable)
-                run.settle(died_asking(why) if asked else client_error(why, self._session.session_id))
+                run.settle(self._left_by_host(run, why))
         self.show_text()
+
+    def _left_by_host(self, run: PromptRun, why: HostGone) -> RpcError:
+        """The error of a prompt whose host has gone: sent again, what the next one goes on with would run twice."""
+        if not isinstance(why, SessionUnreachable):
+            if self._has_open_question(run):
+                return died_asking(why)
+            if run.is_queued:
+                return died_queued(why)
+        return client_error(why, self._session.session_id)
 
     def _has_open_question(self, run: PromptRun) -> bool:
         fold = self._session.fold
