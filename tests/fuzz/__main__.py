@@ -85,7 +85,7 @@ def _keep(outcome: Outcome) -> None:
                 outcome.problem or "nothing",
             ]
         ],
-    ).keep("fuzz", merge=True)
+    ).keep("fuzz", among=list(TARGETS))
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def _keep(report: Report) -> None:
                 "; ".join(words.splitlines()[0] for words in report.problems) or "nothing",
             ]
         ],
-    ).keep("frames", merge=True)
+    ).keep("frames", among=list(SIDES))
 
 
 if __name__ == "__main__":

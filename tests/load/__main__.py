@@ -40,7 +40,7 @@ def main() -> int:
             print(" | ".join(rows[-1]), flush=True)
     print("\n".join(failed) or "nothing lost, nothing grows")
     if options.write and not failed:
-        _figures(rows).keep("load", merge=bool(options.names))
+        _figures(rows).keep("load", among=[_named(load) for load in LOADS.values()])
     return 1 if failed else 0
 
 
@@ -62,7 +62,7 @@ def _problems(load: Load, small: Taken, big: Taken) -> list[str]:
 
 def _row(load: Load, small: Taken, big: Taken) -> list[str]:
     return [
-        f"{load.name}: {load.what}",
+        _named(load),
         f"{load.small:,} {load.unit}",
         f"{load.big:,}",
         f"{small.peak:.0f} MiB",
@@ -71,6 +71,10 @@ def _row(load: Load, small: Taken, big: Taken) -> list[str]:
         f"{big.seconds:.0f} s",
         big.told,
     ]
+
+
+def _named(load: Load) -> str:
+    return f"{load.name}: {load.what}"
 
 
 def _figures(rows: list[list[str]]) -> Figures:

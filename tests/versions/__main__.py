@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
-from tests.reliability import ROOT, Figures
+from tests.reliability import ROOT, Figures, kept
 
 WORK: Final = ROOT / ".versions"
 NAMES: Final = ("python3.11", "python3.12", "python3.13", "python3.14")
@@ -142,7 +142,8 @@ def main(arguments: list[str]) -> int:
             columns=COLUMNS,
             rows=rows,
         )
-        figures.keep("versions", merge=True)
+        earlier = kept("versions")
+        figures.keep("versions", among=sorted({row[0] for row in [*rows, *(earlier.rows if earlier else [])]}))
     return 0 if rows and good else 1
 
 
