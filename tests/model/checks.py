@@ -105,8 +105,18 @@ class Checks:
         return [f"it is over, and still on screen: {params}" for params in dialogs if not self._is_asked(params)]
 
     def _is_asked(self, params: Json) -> bool:
-        stored, meta = self._store.sessions[params["sessionId"]], params["_meta"]
-        if not stored.told_again.isdisjoint((meta.get("museUserInputId"), meta.get("museApprovalId"))):
+        meta = params["_meta"]
+        asked_by = {meta.get("museUserInputId"), meta.get("museApprovalId")}
+        # What a session asks that is not open is asked in another one, as its subagent's may be.
+        stored = next(
+            (
+                each
+                for each in self._store.sessions.values()
+                if not asked_by.isdisjoint({*each.approvals, *each.inputs})
+            ),
+            self._store.sessions[params["sessionId"]],
+        )
+        if not stored.told_again.isdisjoint(asked_by):
             return True
         if "museUserInputId" in meta:
             return stored.deliver is not None and meta["museUserInputId"] in stored.inputs
