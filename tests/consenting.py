@@ -72,6 +72,8 @@ class PlayedHost:
     """Takes commands as the test wants it: `refusals` by method are raised one after the other, `acks` by method are
     the answers."""
 
+    is_closing = False
+
     def __init__(self) -> None:
         self.gone: HostGone | None = None
         self.handshake = Handshake.read({})

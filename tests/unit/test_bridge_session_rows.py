@@ -96,13 +96,13 @@ def test_a_cursor_comes_back_as_it_went(cwd: str | None) -> None:
     [
         {"version": 2},
         {"host": None},
-        {"opened": "x"},
-        {"opened": 1.5},
+        {"began": "x"},
+        {"began": 1.5},
         {"mark": 5},
     ],
 )
 def test_what_is_in_a_cursor_is_checked(members: dict[str, Any]) -> None:
-    good = {"mark": "", "host": "l:1", "run": "r", "opened": 1, "version": 1}
+    good = {"mark": "", "host": "l:1", "run": "r", "began": 1, "version": 1}
 
     def encode(value: Any) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()

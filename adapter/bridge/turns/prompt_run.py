@@ -67,6 +67,11 @@ class PromptRun:
         """Whether it ended without its turn."""
         return self.settled.is_set() and self._outcome is None
 
+    @property
+    def is_left(self) -> bool:
+        """Whether it was stopped and has ended otherwise than with its turn, of which something may come yet."""
+        return self.cancelled and self.submitted and not isinstance(self._outcome, TurnOutcome)
+
     def name(self, turn_id: str) -> None:
         """The host calls this run's turn by this id; it may use two (`fault-cases.md H7`)."""
         self.turn_ids.add(turn_id)

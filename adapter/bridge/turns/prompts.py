@@ -157,6 +157,8 @@ class Prompts:
             del ahead, blocks, taken
             await run.settled.wait()
             await self._end_cards(run)
+            if run.is_left:
+                self.turns.leave(run)
             self.turns.on_shown(run.turn_ids)
             return run.answer()
         finally:

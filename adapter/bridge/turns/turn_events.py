@@ -3,8 +3,9 @@ ends with its own turn."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -19,6 +20,9 @@ from adapter.msp.errors import HostGone, SessionUnreachable
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
+
+REMEMBERED_PROMPTS: Final = 200
+"""Prompts that were answered before their turn was over, remembered by their command: the host may name it later."""
 
 
 class TurnEvents:
@@ -47,6 +51,8 @@ class TurnEvents:
         """Turns that run and whose prompt has been answered: they wait for what the user says next."""
         self._unasked: set[str] = set()
         """Turns that run and for which no prompt was seen, as those the host starts for a goal."""
+        self._left: deque[str] = deque(maxlen=REMEMBERED_PROMPTS)
+        """Commands of prompts that were stopped and answered before their turn was over."""
         self.on_shown: Callable[[Collection[str]], None] = lambda turn_ids: None
         """Told of turns when everything of them has been shown, right before their prompt is answered."""
 
@@ -85,6 +91,8 @@ class TurnEvents:
         self._unasked.update(turn_ids)
         for turn_id in turn_ids:
             self._strays.hear(turn_id)
+            if self._projection.is_silenced(turn_id):
+                self._stop_unwanted(turn_id)
         self.show_text()
 
     def started(self, change: TurnStarted) -> None:
@@ -96,12 +104,24 @@ class TurnEvents:
         for run in owners:
             run.began.set()
         if self._projection.is_silenced(change.turn_id):
-            if all(run.settled.is_set() for run in owners):
-                # It was given up while it waited at the host. If it was not, who stops it waits for it.
-                self._background.start(self._stops.interrupt, change.turn_id)
-            return
+            return self._stop_unwanted(change.turn_id)
         self._unasked.add(change.turn_id)
         self.show_text()
+        return None
+
+    def _stop_unwanted(self, turn_id: str) -> None:
+        """Stop a turn that runs although nobody waits for it any more: its prompt was stopped, and answered without it.
+        If it was not answered, who stops it waits for it."""
+        waited_for = any(turn_id in run.turn_ids and not run.settled.is_set() for run in self._runs)
+        if not waited_for and self._session.fold.turns.outcome(turn_id) is None:
+            self._background.start(self._stops.interrupt, turn_id)
+
+    def leave(self, run: PromptRun) -> None:
+        """A prompt that was stopped is answered before its turn is over: nothing more is shown of that turn, whether it
+        has a name yet or the host, perhaps the next one, names it later."""
+        self._left.append(run.command_id)
+        for turn_id in run.turn_ids:
+            self._projection.silence(turn_id)
 
     def name_run(self, command_id: Any, turn_id: str) -> None:
         """The host calls the turn of this command so."""
@@ -109,6 +129,12 @@ class TurnEvents:
             if run.command_id == command_id:
                 run.name(turn_id)
                 self._settle_if_paused(run, turn_id)
+        if command_id in self._left and not self._projection.is_silenced(turn_id):
+            self._projection.silence(turn_id)
+            if turn_id in self._unasked:
+                # It has begun without a word of whose it is.
+                self._stop_unwanted(turn_id)
+                self.show_text()
 
     def hear_of(self, turn_id: str, *, first: bool) -> None:
         """Something of a turn is shown; `first`: that was not known before."""
