@@ -68,6 +68,7 @@ async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> 
         peer.throttle = partial(reader.unless_over, peer.throttle)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
+        tasks.start_soon(_stop_when_unread, writer, peer)
         await peer.run(agent.client_gone)
         await agent.close()
         tasks.cancel_scope.cancel()
@@ -79,3 +80,10 @@ async def _stop_on_signal(peer: Peer) -> None:
     point 23)."""
     await first_stop_signal()
     peer.stop_reading()
+
+
+async def _stop_when_unread(writer: FdWriter, peer: Peer) -> None:
+    """A client that has closed the end it reads from is gone, also while nothing is written that would show it
+    (`acp.md §24`)."""
+    await writer.unread()
+    peer.stop_writing()

@@ -118,8 +118,8 @@ class Peer:
         self._read_scope: anyio.CancelScope | None = None
         self._grace_scope: anyio.CancelScope | None = None
         self.ended: str | None = None
-        """Why the connection is over: `eof`, `broken` (nobody reads what we write), `failed` (reading went wrong) or
-        `closed` (we ended it); None while it lives."""
+        """Why the connection is over: `eof`, `broken` (nobody reads what we wrote), `unread` (nobody would read it),
+        `failed` (reading went wrong) or `closed` (we ended it); None while it lives."""
         self.unfinished = False
         """Whether the drain ended before everything was answered and written: the peer did not read, or not in time."""
         self.throttle: Callable[[], Awaitable[None]] = self._answers_taken
@@ -150,6 +150,17 @@ class Peer:
     def stop_reading(self) -> None:
         """End as if the peer had closed its end."""
         self._end("closed")
+
+    def stop_writing(self) -> None:
+        """End as if a write had failed: nobody reads any more."""
+        self._writer.stop()
+        self._end_unread("unread", "its end was closed")
+
+    def _end_unread(self, why: str, shown: object) -> None:
+        self._options.logger.info("%s: nobody reads what is written: %s", self._options.name, shown)
+        self._end(why)
+        if self._grace_scope is not None:
+            self._grace_scope.cancel()
 
     def _end(self, why: str) -> None:
         if self.ended is None:
@@ -186,10 +197,7 @@ class Peer:
         try:
             await self._writer.run()
         except Exception as error:
-            self._options.logger.info("%s: nobody reads what is written: %r", self._options.name, error)
-            self._end("broken")
-            if self._grace_scope is not None:
-                self._grace_scope.cancel()
+            self._end_unread("broken", repr(error))
 
     def _tell(self, at_end_of_input: Callable[[], None]) -> None:
         try:
@@ -208,8 +216,7 @@ class Peer:
         with anyio.CancelScope(deadline=end) as rest:
             await self._calls.finished()
             await self.flushed()
-        # A writer that has ended by itself has lost what it had in hand.
-        self.unfinished = rest.cancelled_caught or self._writer.over
+        self.unfinished = rest.cancelled_caught or self._writer.lost
         if rest.cancelled_caught:
             self._options.logger.warning("%s: did not read everything before the end", self._options.name)
 

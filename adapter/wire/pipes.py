@@ -136,6 +136,18 @@ class FdWriter:
                 await self._writable()
         await checkpoint()
 
+    async def unread(self) -> None:
+        """Wait until nobody can read the other end any more, without writing to it; for ever where no system call tells
+        of that."""
+        if sys.platform == "linux":
+            # Regular files and the null device cannot be watched; what is written to them is never unread.
+            with contextlib.suppress(OSError), select.epoll() as ends:
+                # Errors and hang-ups are told of unasked. An event loop that watched the descriptor itself would also
+                # wake for what a socket has to be read.
+                ends.register(self._fd, 0)
+                return await anyio.wait_readable(ends.fileno())
+        return await anyio.sleep_forever()
+
     async def _writable(self) -> None:
         if self._watchable:
             try:

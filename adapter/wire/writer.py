@@ -39,7 +39,9 @@ class FrameWriter:
         self._relaxed: anyio.Event | None = None
         self._in_flight = 0
         self.over = False
-        """Whether writing has ended: the sink failed, or `run` was cancelled."""
+        """Whether writing has ended: the sink failed, nobody reads, or `run` was cancelled."""
+        self.lost = False
+        """Whether something was not written that should have been."""
 
     @property
     def pending(self) -> int:
@@ -52,7 +54,9 @@ class FrameWriter:
         Raises:
             FrameTooLarge, TypeError: it cannot be written; nothing was queued.
         """
-        if not self.over:
+        if self.over:
+            self.lost = True
+        else:
             self._outbox.put(frame)
             if not self._awake:
                 self._wake_up()
@@ -63,7 +67,9 @@ class FrameWriter:
         Raises:
             FrameTooLarge, TypeError: it is long and cannot be written; nothing was queued.
         """
-        if not self.over:
+        if self.over:
+            self.lost = True
+        else:
             self._outbox.put_mergeable(frame)
             if not self._awake:
                 self._wake_up()
@@ -94,7 +100,13 @@ class FrameWriter:
                     self._in_flight = 0
                     self._wake_waiters()
         finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Write no more."""
+        if not self.over:
             self.over = True
+            self.lost = self.pending > 0
             self._wake_waiters()
 
     def _wake_up(self) -> None:

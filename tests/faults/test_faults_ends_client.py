@@ -69,8 +69,9 @@ def test_e5_client_no_longer_reads(tmp_path: Path, prompt: str, stderr_too: bool
         process.stdout.close()
         if process.stderr is not None:
             process.stderr.close()
-        # A closed pipe is noticed at the next write.
-        ask(process, 4, "session/unknown", {})
+        if sys.platform != "linux":
+            # There it is noticed at the next write alone.
+            ask(process, 4, "session/unknown", {})
         assert process.wait(EXIT_SECONDS) == 1
         assert_gone(pids)
         assert log.stat().st_size < LOG_BYTES

@@ -41,11 +41,21 @@ PHASES: Final = ("start", "handshake", "opening", "session", "prompt", "tools", 
 """What the client has just done: started the adapter, seen its `initialize` answered, asked for a session, got it, sent
 a prompt, seen its tools run, asked for stored output, and closed its end."""
 
+AT_WORK: Final = ("prompt", "tools", "read", "close")
+"""The phases in which hosts have started something; kills there are what a run is for."""
+
+FEWEST: Final = {"handshake": 1, "opening": 1, "session": 2, "tools": 9, "read": 9}
+"""Processes, guardian included, without which a trial has not been where it was to be: a turn runs seven. In the other
+phases there may be none yet, or none any more."""
+
 MOST_JITTER: Final = 0.25
 """Seconds after that at most."""
 
 VARIABLE: Final = "ORPHANS_TRIAL"
 """By this, and not by the mark of the adapter, what belongs to a trial is found."""
+
+CANARY: Final = "canary-4d1f0c73a9"
+"""Is in a variable like that of a key; nobody may ever be told."""
 
 ENDS: Final[dict[str, int | str]] = {
     "SIGTERM": signal.SIGTERM,
@@ -73,6 +83,8 @@ class Outcome(msgspec.Struct):
     trial: Trial
     alive: int = 0
     """Processes of it at that moment."""
+    at_work: bool = False
+    """Whether a host, and something that it had started, was among them."""
     seconds: float = 0.0
     """How long the last of them lived on; at an orderly end, until the adapter was gone."""
     code: int | None = None
@@ -80,12 +92,16 @@ class Outcome(msgspec.Struct):
 
 
 def trials(seed: int, kills: int, ends: int) -> list[Trial]:
-    """So many kills, and so many ends of each kind, at moments of all phases."""
+    """So many kills while hosts are at work and a third of that before, and so many ends of each kind, at moments of
+    all phases."""
     chance = random.Random(seed)
-    hows = ["kill"] * kills + [how for how in ENDS for _ in range(ends)]
+    early = [phase for phase in PHASES if phase not in AT_WORK]
+    moments = [("kill", AT_WORK[number % len(AT_WORK)]) for number in range(kills)]
+    moments += [("kill", early[number % len(early)]) for number in range(max(len(early), kills // 3) if kills else 0)]
+    moments += [(how, PHASES[number % len(PHASES)]) for how in ENDS for number in range(ends)]
     chosen = [
-        Trial(number, how, PHASES[number % len(PHASES)], chance.uniform(0, MOST_JITTER), deaf=deaf, stubborn=stubborn)
-        for number, how in enumerate(hows)
+        Trial(number, how, phase, chance.uniform(0, MOST_JITTER), deaf=deaf, stubborn=stubborn)
+        for number, (how, phase) in enumerate(moments)
         for deaf, stubborn in [chance.choice([(False, False), (True, False), (True, True)])]
     ]
     chance.shuffle(chosen)
@@ -99,18 +115,24 @@ def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list, watched_for
     outcome = Outcome(trial)
     try:
         host = place(home / "host", Household, deaf=trial.deaf, stubborn=trial.stubborn, workspace=str(home))
-        environ = {"PATH": os.environ["PATH"], "HOME": str(home), VARIABLE: tag}
+        environ = {"PATH": os.environ["PATH"], "HOME": str(home), VARIABLE: tag, "ORCHARD_API_KEY": CANARY}
         command = COMMAND if trial.how == "kill" else SHORT_LADDER
         adapter = Cut(["--muse", host.muse], environ, home, wrap(list(command)))
         try:
-            with contextlib.suppress(AssertionError, OSError):
+            family = Family(tag, adapter.process.pid)
+            try:
                 _reach(adapter, trial.phase, home)
                 time.sleep(trial.jitter)
-            family = Family(tag, adapter.process.pid)
+            except (AssertionError, OSError) as error:
+                outcome.problems.append(f"it never came to {trial.phase}: {error!r:.300}")
+            if trial.phase != "close" and adapter.process.poll() is not None:
+                outcome.problems.append(f"it had ended by itself, with {adapter.process.returncode}")
             if trial.how == "kill":
                 _kill(adapter, family, outcome, watched_for)
             else:
                 _end(adapter, family, outcome)
+            if CANARY.encode() in adapter.stderr + b"".join(adapter.lines):
+                outcome.problems.append("it has told what is in its environment")
         finally:
             adapter.kill()
             family.end()
@@ -165,6 +187,11 @@ class Family:
         self._known = set(found)
         return found
 
+    def at_work(self) -> bool:
+        """Whether a host runs, and something that it has started."""
+        children = {row.parent for row in table() if row.runs}
+        return any(pid in children and _is_host(pid) for pid in self._known)
+
     def end(self) -> None:
         """Leave nothing of it to other trials."""
         for _ in range(100):
@@ -183,10 +210,26 @@ class Family:
             return False
 
 
+def _is_host(pid: int) -> bool:
+    try:
+        return b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _count(family: Family, outcome: Outcome) -> None:
+    """Look at what there is before it is ended."""
+    outcome.alive = len(family.look())
+    outcome.at_work = family.at_work()
+    fewest = FEWEST.get(outcome.trial.phase, 0)
+    if outcome.alive < fewest:
+        outcome.problems.append(f"there were only {outcome.alive} processes, not {fewest}")
+
+
 def _kill(adapter: AdapterProcess, family: Family, outcome: Outcome, watched_for: float) -> None:
     # Stopped first, so that what is counted is what there was.
     adapter.process.send_signal(signal.SIGSTOP)
-    outcome.alive = len(family.look())
+    _count(family, outcome)
     adapter.process.kill()
     killed = time.monotonic()
     adapter.process.wait()
@@ -202,7 +245,7 @@ def _kill(adapter: AdapterProcess, family: Family, outcome: Outcome, watched_for
 
 def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
     process, how = adapter.process, ENDS[outcome.trial.how]
-    outcome.alive = len(family.look())
+    _count(family, outcome)
     asked = time.monotonic()
     if isinstance(how, signal.Signals):
         process.send_signal(how)
@@ -222,6 +265,10 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
         time.sleep(0.02)
     if left:
         outcome.problems.append(f"{len(left)} were left: {_shown(left)}")
+    # Python itself had not begun.
+    too_early = outcome.trial.phase == "start" and adapter.stderr.startswith(b"Fatal Python error: init_")
+    if too_early and outcome.trial.how == "SIGINT":
+        return
     if outcome.code not in expected_codes(outcome.trial):
         outcome.problems.append(f"exit code {outcome.code}; stderr: {adapter.stderr[-500:]!r}")
     # One that Python itself prints when it is interrupted before the adapter begins is not the adapter's.
@@ -231,27 +278,23 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
 
 def expected_codes(trial: Trial) -> Sequence[int]:
     """`docs/configuration.md`. Before Python has read the first line of the adapter, a signal does what it does to
-    everybody. Who has said all there was to say has not been cut off."""
+    everybody. Who has said all there was to say has not been cut off: with a prompt open that is never so, and where
+    something may be open either way."""
     how = ENDS[trial.how]
     if how == "output":
-        return (0, 1)
+        return (1,) if trial.phase in ("prompt", "tools", "read") else (0, 1)
     return (0, -how) if isinstance(how, signal.Signals) and trial.phase == "start" else (0,)
 
 
 def _stop_reading(adapter: AdapterProcess) -> None:
-    """The client closes the end from which it reads, and asks more meanwhile: a pipe to which nothing is written tells
-    nothing."""
+    """The client closes the end from which it reads, and keeps its own open."""
     assert adapter.process.stdout is not None
     nothing = os.open(os.devnull, os.O_RDONLY)
-    # Not closed, since a thread reads from it: that has what is written next, and then the end.
+    # Not closed, since a thread reads from it, which keeps it until it has something: one answer, and then the end.
     os.dup2(nothing, adapter.process.stdout.fileno())
     os.close(nothing)
-    for _ in range(100):
-        with contextlib.suppress(OSError, ValueError):
-            adapter.begin("session/list", {})
-        if adapter.process.poll() is not None:
-            break
-        time.sleep(0.05)
+    with contextlib.suppress(OSError, ValueError):
+        adapter.begin("session/list", {})
 
 
 def _shown(pids: set[int]) -> list[str]:

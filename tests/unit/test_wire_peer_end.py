@@ -217,6 +217,32 @@ async def test_nobody_reads_while_it_drains() -> None:
         assert (other.peer.ended, other.peer.unfinished) == ("eof", True)
 
 
+@pytest.mark.acp(24)
+async def test_nobody_would_read_what_is_not_written_yet() -> None:
+    gate = Gate()
+    async with wired(Recorder(gate), drain_seconds=PATIENCE) as other:
+        await other.ask(1)
+        await until(lambda: gate.begun == 1)
+        other.stop_reading_for_ever()
+        other.peer.stop_writing()
+        await other.over()
+        assert gate.cancelled == 1
+        assert (other.peer.ended, other.peer.unfinished) == ("unread", True)
+
+
+@pytest.mark.parametrize("input_first", [True, False])
+async def test_who_has_it_all_may_go(input_first: bool) -> None:
+    async with wired() as other:
+        await other.ask(1)
+        await other.read()
+        if input_first:
+            other.close_input()
+        other.stop_reading_for_ever()
+        other.peer.stop_writing()
+        await other.over()
+        assert not other.peer.unfinished
+
+
 async def test_who_waits_for_the_outbox_is_let_go_when_it_breaks() -> None:
     async with wired() as other:
         waited: list[str] = []

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import socket
+import sys
 import tty
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,41 @@ def pair(request: pytest.FixtureRequest) -> Pair:
     """Two descriptors that belong to the test."""
     make: Callable[[], Pair] = request.param
     return make()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell of it at the next write")
+async def test_that_nobody_reads_is_told_without_a_write(pair: Pair) -> None:
+    writer = FdWriter(pair[1])
+    told = anyio.Event()
+
+    async def watch() -> None:
+        await writer.unread()
+        told.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        # Neither a reader that catches up nor one that says something is one that is gone.
+        async with anyio.create_task_group() as passing:
+            passing.start_soon(writer.send, bytes(300_000))
+            await read_exactly(reader := FdReader(pair[0]), 300_000)
+        with contextlib.suppress(OSError):
+            os.write(pair[0], b"what nobody reads")
+        with anyio.move_on_after(0.05):
+            await told.wait()
+        assert not told.is_set()
+        reader.close()
+        with anyio.fail_after(PATIENCE):
+            await told.wait()
+    writer.close()
+
+
+@pytest.mark.parametrize("path", [os.devnull, "file"])
+async def test_what_everybody_can_read_never_is_unread(path: str, tmp_path: Path) -> None:
+    writer = FdWriter(os.open(tmp_path / path, os.O_WRONLY | os.O_CREAT))
+    with anyio.move_on_after(0.05) as waited:
+        await writer.unread()
+    assert waited.cancelled_caught
+    writer.close()
 
 
 async def read_exactly(reader: FdReader, size: int) -> bytes:
