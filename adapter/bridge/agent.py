@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, Final, TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from adapter.acp import errors, params
 from adapter.bridge.consent.stray_questions import StrayQuestions
@@ -19,7 +20,7 @@ from adapter.bridge.hosts.login_methods import LOGIN_METHOD
 from adapter.bridge.hosts.logout import run_logout
 from adapter.bridge.offer import ON_EVERY_HOST, capabilities_on, extensions_for, initialize_result
 from adapter.bridge.outcomes import client_error
-from adapter.bridge.sessions import Sessions
+from adapter.bridge.sessions import OPENING, Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
@@ -217,7 +218,16 @@ class MuseAgent:
 
     def admit_prompt(self, asked: params.Prompt, call: Call) -> Work:
         """Put a prompt in its session's line."""
+        if self._sessions.find(asked.session_id) is None:
+            return self._absent(asked.session_id)
         return self._sessions.get(asked.session_id).admit(asked.blocks, asked.trace, call)
+
+    async def _absent(self, session_id: str) -> Params:
+        """The answer to a prompt whose session is not open. What was asked for just before it may still have to begin,
+        and be to open that session."""
+        await checkpoint()
+        self._sessions.get(session_id)
+        raise errors.session_busy(session_id, OPENING)
 
     def cancel(self, asked: params.Cancel) -> None:
         """Stop what a session does; an unknown one does nothing."""

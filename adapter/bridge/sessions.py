@@ -23,6 +23,7 @@ forgotten to close them."""
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
 
+OPENING: Final = "The session is being opened; try again when that is over"
 
 ANSWER_SECONDS: Final = 1.0
 """How long the answer to a close waits for the host to let go of the session; it is let go of afterwards too."""
@@ -47,6 +48,8 @@ class Sessions:
         self._open: dict[str, Conversation] = {}
         self._since: dict[str, int] = {}
         self._opening: set[str] = set()
+        self._coming = 0
+        """New sessions that are on their way and have no id yet."""
         self._closing: set[str] = set()
         self._closed: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """From when to when they were open."""
@@ -60,7 +63,7 @@ class Sessions:
             RpcError: -32600; it is being opened. -32002; it is closed, or was never here.
         """
         if session_id in self._opening:
-            raise errors.session_busy(session_id, "The session is being opened; try again when that is over")
+            raise errors.session_busy(session_id, OPENING)
         conversation = self._open.get(session_id)
         if conversation is not None:
             return conversation
@@ -72,8 +75,22 @@ class Sessions:
         Raises:
             RpcError: -32600; there are too many.
         """
-        if len(self._open) + len(self._opening) >= MOST_OPEN:
+        if len(self._open) + len(self._opening) + self._coming >= MOST_OPEN:
             raise errors.too_many_sessions(MOST_OPEN)
+
+    @contextmanager
+    def coming(self) -> Iterator[None]:
+        """Keep room for a session that is being made.
+
+        Raises:
+            RpcError: -32600; there are too many.
+        """
+        self.require_room()
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
 
     def find(self, session_id: str) -> Conversation | None:
         """The session if it is open, also while it is being opened anew."""

@@ -23,3 +23,15 @@ def test_p2_sessions_that_are_left_open_are_bounded(tmp_path: Path) -> None:
         adapter.call("session/close", {"sessionId": sessions[2]})
         adapter.new_session(tmp_path)
         assert adapter.finish() == 0
+
+
+def test_p2_sessions_that_are_on_their_way_count_too(tmp_path: Path) -> None:
+    muse = place(tmp_path / "host", ScriptedHost).muse
+    with running_adapter(tmp_path, muse=muse, command=hurried(bridge__sessions__MOST_OPEN=2)) as adapter:
+        adapter.initialize()
+        with adapter.one_write():
+            asked = [adapter.begin("session/new", {"cwd": str(tmp_path), "mcpServers": []}) for _ in range(5)]
+        answers = [adapter.response(request) for request in asked]
+        assert sum("result" in answer for answer in answers) == 2
+        assert {answer["error"]["data"]["reason"] for answer in answers if "error" in answer} == {"tooManySessions"}
+        assert adapter.finish() == 0

@@ -265,6 +265,26 @@ def test_nothing_else_is_done_with_a_session_that_is_being_loaded(tmp_path: Path
         assert adapter.finish() == 0
 
 
+@pytest.mark.acp(53)
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_prompt_right_behind_the_opening_of_its_session_is_told_that_it_is_busy(tmp_path: Path, closes: bool) -> None:
+    """Whatever has begun of the opening by then: it may wait for its host to let go of the session first."""
+    session_id, _ = a_session(tmp_path, "hello")
+    slow = {"at": "view/unsubscribe", "do": "slow", "seconds": 1.5, "flag": None}
+    with reading(tmp_path, faults=[slow] if closes else [SLOW_PAGE]) as client:
+        adapter = client.adapter
+        if closes:
+            adapter.call("session/load", stored(session_id, tmp_path))
+            adapter.call("session/close", {"sessionId": session_id})
+        with adapter.one_write():
+            loading = adapter.begin("session/load", stored(session_id, tmp_path))
+            prompt = adapter.begin_prompt(session_id, "hello")
+        assert error_of(adapter.response(prompt)["error"])[1]["reason"] == "sessionBusy"
+        assert "result" in adapter.response(loading)
+        assert adapter.prompt(session_id, "again")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+
+
 def test_a_load_that_was_taken_back_can_be_tried_again_by_anybody(tmp_path: Path) -> None:
     session_id, _ = a_session(tmp_path, "hello")
     with reading(tmp_path, muse=LEAVES, faults=[SLOW_PAGE]) as client:

@@ -72,7 +72,10 @@ class Openings:
         Raises:
             RpcError: the folders or the MCP servers cannot be used, the host did not start it, or too many are open.
         """
-        self._sessions.require_room()
+        with self._sessions.coming():
+            return await self._start(asked)
+
+    async def _start(self, asked: NewSession) -> Conversation:
         roots = require_roots(asked.cwd, asked.additional_directories)
 
         async def request(host: Host) -> Params:
@@ -99,10 +102,11 @@ class Openings:
         roots = require_roots(asked.cwd, asked.additional_directories)
         session_id = asked.session_id
 
-        await self._sessions.left(session_id)
         if self._sessions.find(session_id) is None:
             self._sessions.require_room()
         with self._sessions.opening(session_id) as known:
+            # It is being opened from now on, also while its host has still to let go of it.
+            await self._sessions.left(session_id)
             async with _lost_named(known), _left_alone(known):
                 try:
                     return await self._resume(asked, roots, known, replay=replay)
@@ -182,9 +186,8 @@ class Openings:
             sent.set()
             return {"sessionId": source, "excludeItems": True} | cut
 
-        self._sessions.require_room()
-        await self._sessions.left(source)
-        with self._sessions.opening(source) as known:
+        with self._sessions.coming(), self._sessions.opening(source) as known:
+            await self._sessions.left(source)
             if known is not None and not known.is_idle:
                 raise errors.session_busy(source, "Something still runs in the session; copy it when that has ended")
             async with (
