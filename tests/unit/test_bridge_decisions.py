@@ -225,3 +225,61 @@ async def test_i1_where_nothing_is_left_to_ask_the_transcript_says_so() -> None:
         (await talk.dialog()).answer(selected("yes"))
         await until(lambda: "does not ask for this any more" in talk.text())
         assert len(talk.shown) == 1 and talk.host.sent("turn/interrupt") == []
+
+
+# -- taken, and asked on
+
+
+@pytest.mark.parametrize("overtakes", [False, True])
+async def test_what_the_host_still_asks_after_a_decision_is_put_once_more_and_then_stopped(overtakes: bool) -> None:
+    """The consent given before allows nothing of it."""
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        params = talk.approval(turn)
+        talk.host.acks["approval/decide"] = {"terminal": False}
+        talk.host.tell("approval/request", params)
+        for number in (1, 2):
+            (await talk.dialog(number)).answer(selected("yes"))
+            if overtakes:
+                await until(lambda: len(decided(talk)) == number)  # noqa: B023
+            else:
+                await settled()
+            assert decided(talk) == [("a", 0, "yes")] * number
+            talk.host.tell("approval/updated", updated(params) | {"viewCursor": f"v{number}"})
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+        talk.host.tell("approval/updated", updated(params) | {"viewCursor": "v3"})
+        talk.complete(turn, "cancelled")
+        assert await talk.answer() == CANCELLED
+        assert len(talk.shown) == 2 and len(talk.host.sent("turn/interrupt")) == 1
+
+
+async def test_that_a_rule_was_kept_asks_nothing_again() -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        params = talk.approval(turn)
+        talk.host.acks["approval/decide"] = {"terminal": False}
+        talk.host.tell("approval/request", params)
+        (await talk.dialog()).answer(selected("always"))
+        await settled()
+        kept = updated(params) | {"change": {"kind": "persistence", "status": "succeeded"}, "viewCursor": "v1"}
+        talk.host.tell("approval/updated", kept)
+        await settled()
+        assert len(talk.shown) == 1
+        talk.host.tell("approval/updated", updated(params | stage(1)) | {"viewCursor": "v2"})
+        assert (await talk.dialog(2)).params["_meta"]["museRequirementId"]["sourceIndex"] == 1
+
+
+async def test_what_overtakes_the_refusal_of_a_decision_does_not_hide_it() -> None:
+    """The host tells the same question again before it says that it took nothing."""
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        params = talk.approval(turn)
+        talk.host.refusals["approval/decide"] = [MspError(-32052, "approvalChoiceInvalid", "not now")]
+        talk.host.pending = {"approvals": [params | {"sessionId": "ses-1"}], "userInputs": []}
+        talk.host.tell("approval/request", params)
+        (await talk.dialog()).answer(selected("yes"))
+        await until(lambda: bool(decided(talk)))
+        talk.host.tell("approval/updated", updated(params) | {"viewCursor": "v1"})
+        (await talk.dialog(2)).answer(selected("no"))
+        await settled()
+        assert decided(talk) == [("a", 0, "yes"), ("a", 0, "no")]

@@ -59,6 +59,8 @@ class _Asked:
         self.refused = anyio.Event()
         """It is refused whatever the client says."""
         self.deciding = False
+        self.taken = False
+        """The host has taken the decision, and asks on."""
         self.decided = False
         """For good; only the host's word that it is settled is still to come."""
         self.following: Params | None = None
@@ -99,16 +101,29 @@ class Dialogs:
 
     def ask(self, params: Params) -> None:
         """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn. The
-        same question is not asked again, be it decided or not."""
-        approval_id = params["approvalId"]
-        before = self._asked.get(approval_id)
-        if before is not None:
-            if before.decided or permission.same(before.params, params):
-                return
-            if before.deciding:
-                before.following = params
-                return
-        self._put(params)
+        same question is not asked again, be it decided or not, unless the host has taken a decision and says that it
+        still asks."""
+        before = self._asked.get(params["approvalId"])
+        if before is None:
+            self._put(params)
+        elif not before.decided:
+            self._ask_on(before, params, is_same=permission.same(before.params, params))
+
+    def _ask_on(self, before: _Asked, params: Params, *, is_same: bool) -> None:
+        """The host tells of an approval that has been asked about."""
+        if is_same and not permission.is_changed(params):
+            return
+        if before.deciding:
+            before.following = params
+        elif not is_same:
+            self._put(params)
+        elif before.taken and not before.again:
+            # A consent is used once (`msp.md §15.4`): this is for the user to decide anew.
+            self._put(params, again=True)
+        elif before.taken:
+            log.warning("the host goes on asking what it has taken two decisions for; what asks is stopped")
+            before.decided = True
+            self._stop(params)
 
     def _put(self, params: Params, *, again: bool = False) -> None:
         approval_id = params["approvalId"]
@@ -254,6 +269,7 @@ class Dialogs:
                 return log.warning("a decision did not reach the host: %s", error)
             return await self._not_taken(asked, decision, error, known, again=again)
         asked.deciding = False
+        asked.taken = True
         asked.decided = ack.get("terminal") is True
         if asked.following is not None:
             self.ask(asked.following)
@@ -267,7 +283,7 @@ class Dialogs:
         had told of the approval before."""
         kind = error.kind if isinstance(error, MspError) else None
         asked.decided = kind in _SETTLED_KINDS
-        if asked.following is not None and not asked.decided:
+        if asked.following is not None and not asked.decided and not permission.same(asked.following, asked.params):
             return self.ask(asked.following)
         if kind == _STALE:
             # What the host tells meanwhile withdraws this question, and ends this.

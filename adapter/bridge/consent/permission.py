@@ -182,6 +182,13 @@ def same(params: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(params.get(member) == other.get(member) for member in _QUESTION_MEMBERS)
 
 
+def is_changed(params: dict[str, Any]) -> bool:
+    """Whether the host tells of an approval because something has become of a stage of it, not only of a rule that it
+    was to keep (`msp.md §15.4`)."""
+    change = params.get("change")
+    return isinstance(change, dict) and "status" not in change
+
+
 def question(params: dict[str, Any], *, workspace: str = "", by_subagent: bool = False) -> dict[str, Any]:
     """The card members that show what is being decided: the exact command or target, never a description of it. Its
     content has the whole path, its title the one from `workspace` on.
