@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.orphans.__main__ import figures_of
-from tests.orphans.trial import ENDS, PHASES, Trial, run, trials
+from tests.orphans.trial import AT_WORK, ENDS, PHASES, Trial, run, trials
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is left is found in /proc")
 
@@ -20,13 +20,14 @@ LOOK_AHEAD: Final = 4
 
 
 def test_nothing_outlives_adapters_that_are_killed_or_asked_to_end() -> None:
-    chosen = trials(SEED, kills=len(PHASES), ends=1)
+    chosen = trials(SEED, kills=len(AT_WORK), ends=1)
     with ThreadPoolExecutor(LOOK_AHEAD) as pool:
         outcomes = list(pool.map(run, chosen))
     assert [(one.trial, one.problems) for one in outcomes if one.problems] == []
     killed = [one for one in outcomes if one.trial.how == "kill"]
     assert max(one.alive for one in killed) > 8, "an adapter that had nothing shows nothing"
     assert {one.trial.phase for one in killed} == set(PHASES)
+    assert sum(one.at_work for one in killed) >= len(AT_WORK) - 1
     assert {row[0] for row in figures_of(outcomes, SEED).rows} > set(ENDS)
 
 
@@ -39,3 +40,15 @@ def test_what_is_left_is_found() -> None:
     assert outcome.alive > 8
     [problem] = outcome.problems
     assert "never ended" in problem and "sleep 600" in problem
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "import os; os._exit(0)",
+        "import os, sys; print(dict(os.environ), file=sys.stderr); from adapter.cli.entry import main; main()",
+    ],
+)
+def test_an_adapter_that_does_nothing_or_tells_its_environment_has_failed(broken: str) -> None:
+    trial = Trial(0, "kill", "opening", 0.0, deaf=False, stubborn=False)
+    assert run(trial, wrap=lambda command: [command[0], "-c", broken]).problems

@@ -34,6 +34,9 @@ LOOK_SECONDS: Final = 30.0
 EXIT_SECONDS: Final = 15.0
 """What an orderly end may take: `DRAIN_SECONDS`, and each step of the ladder, which is shortened here."""
 
+AGAIN_SECONDS: Final = 5.0
+"""After this one that was interrupted while Python started is interrupted again."""
+
 LEFT_SECONDS: Final = 1.0
 """How long the kernel may take to be done with what was killed in order."""
 
@@ -254,10 +257,15 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
             adapter.close_input()
     else:
         _stop_reading(adapter)
+    if outcome.trial.how == "SIGINT" and outcome.trial.phase == "start":
+        # While it starts, Python may take an interrupt for an error of an import, and go on.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(AGAIN_SECONDS)
+        process.send_signal(signal.SIGINT)
     try:
         outcome.code = process.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:
-        outcome.problems.append(f"it did not end within {EXIT_SECONDS:g} s")
+        outcome.problems.append(f"it did not end within {EXIT_SECONDS:g} s; stderr: {adapter.stderr[-500:]!r}")
         return
     outcome.seconds = time.monotonic() - asked
     gone = time.monotonic()
@@ -265,14 +273,16 @@ def _end(adapter: AdapterProcess, family: Family, outcome: Outcome) -> None:
         time.sleep(0.02)
     if left:
         outcome.problems.append(f"{len(left)} were left: {_shown(left)}")
-    # Python itself had not begun.
-    too_early = outcome.trial.phase == "start" and adapter.stderr.startswith(b"Fatal Python error: init_")
-    if too_early and outcome.trial.how == "SIGINT":
+    if (
+        outcome.trial.phase == "start"
+        and b"KeyboardInterrupt" in adapter.stderr
+        and outcome.code in (1, -signal.SIGINT)
+    ):
+        # Python itself tells of it so before the adapter begins.
         return
     if outcome.code not in expected_codes(outcome.trial):
         outcome.problems.append(f"exit code {outcome.code}; stderr: {adapter.stderr[-500:]!r}")
-    # One that Python itself prints when it is interrupted before the adapter begins is not the adapter's.
-    if b"Traceback" in adapter.stderr and not (outcome.trial.phase == "start" and outcome.code == -signal.SIGINT):
+    if b"Traceback" in adapter.stderr:
         outcome.problems.append(f"a traceback: {adapter.stderr[-2000:]!r}")
 
 
