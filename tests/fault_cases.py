@@ -22,7 +22,7 @@ from tests.reliability import Figures
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TESTS: Final = ROOT / "tests"
-SECONDS: Final = 900
+SECONDS: Final = 1800
 
 GROUPS: Final = {
     "A": "Framing and message size",
