@@ -80,7 +80,7 @@ class MuseAgent:
         self._peer = peer
         self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
         self._sessions = Sessions(background, lambda session_id: self.reader.end_session(session_id))
-        self._hosts.on_question = StrayQuestions(self._sessions.all_open, background).receive
+        self._hosts.on_question = StrayQuestions(self._sessions.all_open, self._sessions.has_closed, background).receive
         self._openings = Openings(choice, self._hosts, peer, background, self._sessions)
         self._listing = Listing(self._hosts, self._sessions)
         self._deletions = Deletions(self._hosts, self._sessions, background)

@@ -100,6 +100,10 @@ class Sessions:
         """Every open session, in the order in which they were opened."""
         return list(self._open.values())
 
+    def has_closed(self, session_id: str) -> bool:
+        """Whether this session was open here, and is no longer."""
+        return session_id in self._closed
+
     def was_open(self, session_id: str, moment: int) -> bool:
         """Whether this session was open at a moment, as far as the last time it was open tells."""
         since = self._since.get(session_id)

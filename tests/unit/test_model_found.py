@@ -200,3 +200,21 @@ def test_a_prompt_that_the_host_was_too_busy_for_is_not_sent_again_after_a_stop(
     sent = [seen.frame for seen in stage.seen if seen.frame.get("method") == "turn/start"]
     assert [str(prompt.number) in frame["params"]["input"][0]["text"] for frame in sent] == [False, True]
     assert stage.checks.problems() == []
+
+
+@pytest.mark.acp(93)
+def test_what_a_closed_session_asks_is_refused_and_asked_in_no_other_one(stage: Stage) -> None:
+    """The host is slow to let go of it, and the user of the other session would answer for it."""
+    acts, stored = opened(stage, forms=True)
+    acts.start("", PLAIN)
+    stage.go()
+    acts.host.slow = True
+    acts.close(stored.id, PLAIN)
+    stage.go(6.0)
+    assert stored.running is not None
+    acts.ask_approval((stored, stored.running), PLAIN)
+    stage.go()
+    assert not acts.dialogs()
+    decided = [frame["params"]["choiceId"] for frame in acts.waiting() if frame["method"] == "approval/decide"]
+    assert decided == ["no"]
+    assert stage.checks.problems() == []

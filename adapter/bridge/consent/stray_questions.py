@@ -27,10 +27,17 @@ Events: TypeAlias = list[tuple[str, Params]]
 
 
 class StrayQuestions:
-    """Places them with one of the open conversations."""
+    """Places them with one of the open conversations. What a session asks that `has_closed` here is nobody's: its own
+    user has left it, and nobody else may answer for it."""
 
-    def __init__(self, conversations: Callable[[], Iterable[Conversation]], background: Background) -> None:
+    def __init__(
+        self,
+        conversations: Callable[[], Iterable[Conversation]],
+        has_closed: Callable[[str], bool],
+        background: Background,
+    ) -> None:
         self._conversations = conversations
+        self._has_closed = has_closed
         self._background = background
 
     def receive(self, host: Host, session_id: str, method: str, params: Params) -> None:
@@ -65,6 +72,8 @@ class StrayQuestions:
     async def _parent(self, host: Host, session_id: str) -> Conversation | None:
         """The conversation that the session belongs to: by what the host says of it, else the only one that it can be
         of."""
+        if self._has_closed(session_id):
+            return None
         try:
             row = (await host.query("session/read", {"sessionId": session_id})).get("session")
         except (MspError, HostGone):
