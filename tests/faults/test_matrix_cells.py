@@ -11,10 +11,12 @@ import pytest
 
 import adapter
 from adapter.msp.vocabulary import METHODS
-from tests.faults.matrix import registry
+from tests.faults.matrix import cell, left, limits, registry, run
+from tests.faults.matrix.broken import BROKEN, broken
 from tests.faults.matrix.ever_failed import EVER_FAILED
 from tests.faults.matrix.fault import Fault
 from tests.faults.matrix.phases import PHASES
+from tests.faults.matrix.run import held_when_idle
 from tests.faults.matrix.tampering import ACTIONS
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts, and processes are looked at in /proc")
@@ -39,7 +41,7 @@ SAMPLE: Final = (
 
 def _cell(name: str) -> None:
     phase, _, fault = name.partition(":")
-    wanted = [cell for cell in registry.cells() if (cell[0].name, cell[1].name) == (phase, fault)]
+    wanted = [each for each in registry.cells() if (each[0].name, each[1].name) == (phase, fault)]
     assert len(wanted) == 1, name
     registry.run(*wanted[0])
 
@@ -54,6 +56,34 @@ def test_a_cell_of_the_matrix(name: str) -> None:
 @pytest.mark.parametrize("name", EVER_FAILED)
 def test_a_cell_that_has_failed_before(name: str) -> None:
     _cell(name)
+
+
+NOTICED: Final = {
+    "allows": ("reject:twice", "was not selected"),
+    "answers-no-host": ("list:unknown-request", "'colour' was not answered"),
+    "loses-text": ("close:twice", "says ''"),
+    "slow": ("close:twice", "the answer may take"),
+    "descriptors": ("close:twice", "an idle adapter holds"),
+    "task": ("close:twice", "tasks have not ended"),
+    "process": ("close:twice", "processes of the adapter are left"),
+    "file": ("close:twice", "files are left: ['left']"),
+    "environment": ("close:twice", "a secret stands in ['stderr']"),
+}
+"""By how an adapter is broken (`broken.BROKEN`): a cell that notices, and by what."""
+
+
+@posix
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_cell_notices_an_adapter_that_is_broken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, what = NOTICED[name]
+    held_when_idle()
+    monkeypatch.setattr(cell, "HURRY", broken(name, cell.HURRY))
+    monkeypatch.setattr(left, "GONE_SECONDS", 1.0)
+    monkeypatch.setattr(run, "SETTLE_SECONDS", 1.0)
+    monkeypatch.setattr(limits, "slowness", lambda: 1.0)
+    with pytest.raises(AssertionError) as noticed:
+        _cell(where)
+    assert what in str(noticed.value)
 
 
 def test_the_phases_are_about_every_call_that_the_adapter_makes() -> None:

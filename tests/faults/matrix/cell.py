@@ -3,8 +3,6 @@ the checks that hold whatever that was."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
+from tests.adapter_process import EXIT_SECONDS, AdapterProcess, Json, permission, running_adapter
 from tests.faults.matrix import tampering_host
+from tests.faults.matrix.left import CANARY, Left, environment, sessions_in, tag
 from tests.faults.matrix.tampering_host import Plan
+from tests.faults.matrix.watched import watched
 from tests.hurried import hurried
 from tests.oracles.seen import Seen, read_seen, wrong_answers, wrong_consents
 from tests.processes import open_descriptors, proc, wait_until
@@ -30,6 +30,9 @@ ACP_CAP: Final = 1024 * 1024
 """The longest line of a client."""
 
 START_SECONDS: Final = 5.0
+
+EFFECT_SECONDS: Final = 5.0
+"""Until a fault has taken place whose moment has come."""
 
 HURRY: Final = hurried(
     msp__budgets__QUERY_TIMEOUT=2.0,
@@ -51,10 +54,11 @@ HURRY: Final = hurried(
 )
 """The adapter, with waits that a test can wait for."""
 
-MARK: Final = "MUSE_ADAPTER_PROCESS"
-"""The variable by which a process of an adapter can be told (`docs/configuration.md`)."""
-
 OK: Final = "ok"
+
+HELLO: Final = f"hello\n{CANARY}"
+HELLO_ANSWER: Final = "You said: hello — noted ✓"
+"""The answer repeats the first line."""
 
 
 class Wrong(AssertionError):
@@ -64,8 +68,9 @@ class Wrong(AssertionError):
 class Cell:
     """What a phase and a fault work with. `session` is the one in which the fault strikes, if there is one yet."""
 
-    def __init__(self, adapter: AdapterProcess, folder: Path, workspace: Path) -> None:
+    def __init__(self, adapter: AdapterProcess, folder: Path, workspace: Path, left: Left) -> None:
         self.adapter = adapter
+        self.left = left
         self.folder = folder
         self.workspace = workspace
         self.session = ""
@@ -73,7 +78,12 @@ class Cell:
         """What the adapter has to end with."""
         self.client_is_gone = False
         """Whether the client reads nothing any more."""
+        self.more = False
+        """Whether the fault makes more be said than the phase does."""
+        self.hosts_gone: set[str] = set()
+        """The hosts that have gone before they could be answered, or hear nothing."""
         self._asked = 0
+        self._frames = 0
         self.memory: dict[str, Any] = {}
         """What a phase keeps between its steps."""
 
@@ -102,7 +112,8 @@ class Cell:
         result = self.must("session/new", cwd=str(self.workspace), mcpServers=[])
         session: str = result["sessionId"]
         self.memory["options"] = result["configOptions"]
-        self.must_end(self.prompt(session, "hello"), "end_turn")
+        self.must_end(self.prompt(session, HELLO), "end_turn")
+        self.must_have_said(session)
         return session
 
     def restrict(self, session: str) -> None:
@@ -124,6 +135,29 @@ class Cell:
         answer = self.answer(prompt)
         if answer.get("result", {}).get("stopReason") != reason:
             raise Wrong(f"a prompt beside the fault has to end with {reason}: {answer.get('error', answer)}")
+
+    # -- what it is shown
+
+    def look(self) -> None:
+        """What is shown from now on is what is judged."""
+        self._frames = len(self.adapter.frames)
+
+    def said(self, variant: str = "agent_message_chunk", session: str = "") -> str:
+        """The text of the session since then."""
+        chunks = [
+            frame["params"]["update"]["content"]["text"]
+            for frame in self.adapter.frames[self._frames :]
+            if frame.get("method") == "session/update"
+            and frame["params"]["sessionId"] == (session or self.session)
+            and frame["params"]["update"]["sessionUpdate"] == variant
+        ]
+        return "".join(chunks)
+
+    def must_have_said(self, session: str, text: str = HELLO_ANSWER) -> None:
+        """All that was said in a session since then. Where a turn had no good end, the rest of it may come before."""
+        said = self.said(session=session)
+        if said != text and not (self.more and said.endswith(text) and said.count(text) == 1):
+            raise Wrong(f"beside the fault it has to say {text!r} and says {said!r}")
 
     def next_request(self, method: str) -> Json:
         """A request of the adapter."""
@@ -148,11 +182,14 @@ class Cell:
 
     def wait_for_host(self, wanted: Callable[[Json], bool]) -> None:
         """A host has said this."""
-        seen = self.folder / tampering_host.SEEN
         wait_until(
-            lambda: any(not each.from_adapter and wanted(each.frame) for each in read_seen(*seen.glob("*.ndjson"))),
+            lambda: any(not each.from_adapter and wanted(each.frame) for each in read_seen(*self.seen())),
             ANSWER_SECONDS,
         )
+
+    def seen(self) -> list[Path]:
+        """The frames of each host."""
+        return list((self.folder / tampering_host.SEEN).glob("*.ndjson"))
 
     def mark(self) -> None:
         """What is asked from now on is what is judged."""
@@ -173,6 +210,14 @@ class Cell:
         """The moment of the fault has come."""
         wait_until(lambda: tampering_host.has_struck(self.folder), seconds, lambda: "the fault did not strike")
 
+    def wait_for_effect(self) -> None:
+        """And it took place."""
+        wait_until(
+            lambda: tampering_host.has_happened(self.folder),
+            EFFECT_SECONDS,
+            lambda: "the moment of the fault came, and it did not take place",
+        )
+
     def release(self) -> None:
         """Let the host go on that waits for the driver."""
         tampering_host.release(self.folder)
@@ -184,6 +229,10 @@ class Cell:
         pid = self.adapter.process.pid
         wait_until(lambda: not self._passing(), ANSWER_SECONDS)
         return open_descriptors(pid) - FDS_A_HOST * len(self.adapter.hosts())
+
+    def check_tasks(self) -> None:
+        """None runs for which there is no reason any more."""
+        self.left.check_tasks(len(self.adapter.hosts()), sessions_in(self.adapter.frames))
 
     def _passing(self) -> list[int]:
         """Children that run `muse` for a moment, to ask for its version or its flags."""
@@ -209,24 +258,33 @@ FDS_A_HOST: Final = 3
 
 
 @contextmanager
-def running(plan: Plan, *, options: tuple[str, ...] = (), env: Mapping[str, str] | None = None) -> Iterator[Cell]:
-    """An adapter, initialized, with a tampering host; in the end everything of it is gone and has been looked at."""
+def running(plan: Plan, prepare: Callable[[Path], None] | None = None) -> Iterator[Cell]:
+    """An adapter with a tampering host; in the end everything of it is gone and has been looked at. `prepare` is done
+    to its home before."""
     with tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as name:
         home = Path(name)
         folder, workspace, temporary = home / "run", home / "work", home / "tmp"
         for each in (folder, workspace, temporary):
             each.mkdir()
+        if prepare is not None:
+            prepare(home)
         muse = tampering_host.place(folder, plan)
         seen: list[Seen] = []
         caps = ("--msp-frame-cap", str(MSP_CAP), "--acp-frame-cap", str(ACP_CAP))
-        words = (*caps, "--startup-timeout", str(START_SECONDS), *options)
-        environ = {"TMPDIR": str(temporary), **(env or {})}
-        with running_adapter(home, *words, muse=muse, env=environ, command=HURRY) as adapter:
+        words = (*caps, "--startup-timeout", str(START_SECONDS))
+        mark, tasks = tag(), folder / "tasks"
+        environ = {"TMPDIR": str(temporary), **environment(mark)}
+        with running_adapter(home, *words, muse=muse, env=environ, command=watched(HURRY, tasks)) as adapter:
             adapter.watch = lambda from_adapter, frame: seen.append(_seen_by_client(from_adapter, frame))
-            cell = Cell(adapter, folder, workspace)
-            yield cell
+            cell = Cell(adapter, folder, workspace, Left(adapter, mark, home, tasks))
+            try:
+                yield cell
+            except Wrong as wrong:
+                # Whatever else is wrong: consent that was not given is told.
+                frames = [*seen, *read_seen(*cell.seen())]
+                raise Wrong("; ".join([str(wrong), *wrong_consents(frames)])) from wrong
             _end(cell)
-        _look_back(cell, seen, temporary)
+        _look_back(cell, seen)
 
 
 def _seen_by_client(from_adapter: bool, frame: Json) -> Seen:
@@ -235,43 +293,31 @@ def _seen_by_client(from_adapter: bool, frame: Json) -> Seen:
 
 def _end(cell: Cell) -> None:
     """The client goes, and everything ends in order."""
-    pid = cell.adapter.process.pid
+    if not cell.client_is_gone and cell.adapter.process.poll() is None:
+        cell.left.look()
+        cell.adapter.close_input()
+    cell.adapter.process.wait(EXIT_SECONDS)
+    cell.left.check_processes()
     code = cell.adapter.wait_exit() if cell.client_is_gone else cell.adapter.finish()
     if code != cell.exit_code:
         raise Wrong(f"the adapter ended with {code} and not with {cell.exit_code}")
     if not tampering_host.has_struck(cell.folder):
         raise Wrong("the fault did not strike")
-    wait_until(lambda: not marked(pid), 5.0, lambda: f"processes of the adapter are left: {marked(pid)}")
 
 
-def _look_back(cell: Cell, seen: list[Seen], temporary: Path) -> None:
+def _look_back(cell: Cell, seen: list[Seen]) -> None:
     """What the frames, the log and the disk show."""
-    frames = [*seen, *read_seen(*(cell.folder / tampering_host.SEEN).glob("*.ndjson"))]
-    ended = {each.connection for each in frames if each.side == "host" or cell.client_is_gone}
+    frames = [*seen, *read_seen(*cell.seen())]
+    ended = {*cell.hosts_gone, *(["client"] if cell.client_is_gone else [])}
     problems = [*wrong_answers(frames, ended=ended), *wrong_consents(frames)]
     if problems:
         raise Wrong("; ".join(problems))
     if b"Traceback" in cell.adapter.stderr:
         raise Wrong(f"a traceback: {cell.adapter.stderr.decode(errors='replace')[-3000:]}")
-    left = [path.name for path in temporary.rglob("*")]
-    if left:
-        raise Wrong(f"temporary files are left: {left}")
-
-
-def marked(adapter: int) -> list[int]:
-    """The processes that this adapter has started, directly or not."""
-    found = []
-    wanted = f"{MARK}={adapter}:".encode()
-    for directory in proc().iterdir():
-        if directory.name.isdecimal():
-            with contextlib.suppress(OSError):
-                if wanted in (directory / "environ").read_bytes() and _runs(directory):
-                    found.append(int(directory.name))
-    return [pid for pid in found if pid != os.getpid()]
-
-
-def _runs(directory: Path) -> bool:
-    return (directory / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    if cell.left.files():
+        raise Wrong(f"files are left: {cell.left.files()}")
+    if cell.left.secrets():
+        raise Wrong(f"a secret stands in {cell.left.secrets()}")
 
 
 # -- what has to come

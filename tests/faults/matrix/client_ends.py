@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.adapter_process import Json
+from tests.faults.matrix import tampering_host
 from tests.faults.matrix.cell import Cell, running
 from tests.faults.matrix.fault import Fault, anywhere, plan_of
 from tests.faults.matrix.phases import Phase
-from tests.faults.matrix.run import CLIENT
+from tests.faults.matrix.run import CLIENT, Passed
 
 READ_SECONDS: Final = 10.0
 
@@ -45,7 +46,7 @@ class End(NamedTuple):
         return Fault(self.name, self.told, "harmless", "waits")
 
 
-def run_end(phase: Phase, end: End) -> None:
+def run_end(phase: Phase, end: End) -> Passed:
     """Run a cell; raises if anything is not as it should be."""
     with running(plan_of(phase, end.fault)) as cell:
         cell.exit_code = end.exit_code
@@ -58,6 +59,9 @@ def run_end(phase: Phase, end: End) -> None:
             acting = client.submit(phase.act, cell)
             try:
                 cell.wait_for_strike()
+                cell.left.look()
+                # It stands still until the adapter has ended, and hears what comes meanwhile no more.
+                cell.hosts_gone.add(str(tampering_host.struck_host(cell.folder)))
                 end.go(cell)
                 if not end.waits:
                     cell.release()
@@ -67,6 +71,7 @@ def run_end(phase: Phase, end: End) -> None:
             # Whether it was answered, the frames show.
             with contextlib.suppress(AssertionError, OSError):
                 acting.result()
+    return Passed()
 
 
 def _reads_no_more(cell: Cell) -> None:

@@ -15,7 +15,7 @@ import orjson
 
 from tests.adapter_process import Json, permission
 from tests.faults.matrix.cell import ACP_CAP, OK, Cell
-from tests.faults.matrix.fault import OR, Fault
+from tests.faults.matrix.fault import OR, Fault, in_key_phases
 from tests.faults.matrix.phases import PHASES, Phase, ends_turn, is_cancelled
 
 TAKEN_BACK: Final = "-32800 cancelled"
@@ -31,6 +31,8 @@ CLOSES: Final = 1100
 LONG_LINE: Final = 2 * ACP_CAP
 
 STALL_SECONDS: Final = 0.5
+LONG_STALL_SECONDS: Final = 6.0
+"""More than a host is waited for."""
 
 GARBAGE: Final = (
     b"\xff\xfe\x00",
@@ -155,8 +157,12 @@ def _answers_again(cell: Cell) -> None:
     _say(cell, *({"id": question["id"], **answer} for answer in answers))
 
 
-def _stalls(cell: Cell) -> None:
+def _stalls(seconds: float) -> Callable[[Cell], None]:
     """It reads nothing for a while, beginning with what is told next."""
+    return lambda cell: _stall(cell, seconds)
+
+
+def _stall(cell: Cell, seconds: float) -> None:
     before, stalled = cell.adapter.watch, False
 
     def watch(from_adapter: bool, frame: Json) -> None:
@@ -164,7 +170,7 @@ def _stalls(cell: Cell) -> None:
         before(from_adapter, frame)
         if from_adapter and not stalled:
             stalled = True
-            time.sleep(STALL_SECONDS)
+            time.sleep(seconds)
 
     cell.adapter.watch = watch
 
@@ -181,7 +187,7 @@ def _has_session(phase: Phase) -> bool:
 
 
 def _has_question(phase: Phase) -> bool:
-    return phase.name in ("decide", "decided", "answer-question", "decline-question")
+    return phase.refuses or phase.name in ("decide", "decided", "answer-question", "decline-question", "form-error")
 
 
 IN_A_SESSION: Final = _where(_has_session, "there is no session")
@@ -203,21 +209,28 @@ def _harmless(name: str, told: str, strike: Callable[[Cell], None], **more: Any)
 
 CLIENT_FAULTS: Final = (
     _harmless("client-garbage", "the client writes garbage, and invalid UTF-8", _talks_garbage),
-    _harmless("client-long-line", "a line longer than one may be", _writes_a_long_line),
+    _harmless("client-long-line", "a line longer than one may be", _writes_a_long_line, sense=in_key_phases),
     _harmless("client-unknown", "unknown methods and members", lambda cell: _say(cell, *UNKNOWN)),
-    _harmless("client-to-nobody", "answers to nobody", lambda cell: _say(cell, *TO_NOBODY)),
+    _harmless("client-to-nobody", "answers to nobody", lambda cell: _say(cell, *TO_NOBODY), sense=in_key_phases),
     _harmless("client-same-id", "requests under an id that is in use", _uses_an_id_twice),
     _harmless("client-flood-requests", "3,100 requests at once", _floods_with_requests),
-    _harmless("client-flood-notes", "4,000 notifications at once", _floods_with_notes),
+    _harmless("client-flood-notes", "4,000 notifications at once", _floods_with_notes, sense=in_key_phases),
     _harmless("client-initialize", "a second `initialize`, and one that is wrong", _introduces_itself_again),
-    _harmless("client-stalls", "it does not read for a while", _stalls),
+    _harmless("client-stalls", "it does not read for a while", _stalls(STALL_SECONDS), seconds=STALL_SECONDS),
+    _harmless(
+        "client-reads-nothing",
+        "it does not read for longer than a host is waited for",
+        _stalls(LONG_STALL_SECONDS),
+        seconds=LONG_STALL_SECONDS,
+        sense=in_key_phases,
+    ),
     _harmless(
         "client-answers-again",
         "other answers to a question that it has answered",
         _answers_again,
         sense=_where(_has_question, "there is no question"),
     ),
-    _harmless("client-prompts", "two more prompts in the session", _prompts_again, sense=IN_A_SESSION),
+    _harmless("client-prompts", "two more prompts in the session", _prompts_again, sense=IN_A_SESSION, more=True),
     _harmless(
         "client-takes-back",
         "it takes its request back, twice",
@@ -236,6 +249,7 @@ CLIENT_FAULTS: Final = (
         "client-loads",
         "it loads the session anew",
         _loads_it,
+        more=True,
         expects=_of_prompts(OK, reads=READ_ENDED + OR + OK),
         sense=IN_A_SESSION,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from tests.faults.matrix.cell import OK, Cell
@@ -38,6 +39,25 @@ def to_lines(phase: Phase) -> str | None:
     return None if phase.at in ("answer", "event") else "the host says nothing"
 
 
+KEY: Final = frozenset(
+    {"start", "handshake", "new", "load", "prompt", "tell-item-delta", "ask-consent", "decide", "read-greet"}
+    | {"read-output", "close", "closed", "shutdown", "reject", "left-open"}
+)
+"""The phases in which also those kinds are tried that others stand for elsewhere."""
+
+STANDS: Final = "another kind stands for it"
+
+
+def in_key_phases(phase: Phase) -> str | None:
+    """It does the same as others do that are tried everywhere."""
+    return None if phase.name in KEY else STANDS
+
+
+def both(*senses: Callable[[Phase], str | None]) -> Callable[[Phase], str | None]:
+    """The first reason, if there is one."""
+    return lambda phase: next((reason for sense in senses if (reason := sense(phase)) is not None), None)
+
+
 class Fault(NamedTuple):
     """A column."""
 
@@ -62,6 +82,12 @@ class Fault(NamedTuple):
     """What has to come of the next prompt, if what is left of the host does not say."""
     sense: Callable[[Phase], str | None] = anywhere
     """Why it makes no sense in a phase; None if it does."""
+    seconds: float = 0.0
+    """How long it makes everybody wait by itself."""
+    more: bool = False
+    """Whether it makes more be said than the phase does."""
+    prepare: Callable[[Path], None] | None = None
+    """What is done to the home of the adapter before that is started."""
 
 
 def plan_of(phase: Phase, fault: Fault) -> Plan:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from adapter.hosts.simulated.errors import CODES
 from adapter.msp.vocabulary import METHODS
 from tests.faults.matrix.cell import MSP_CAP, OK
-from tests.faults.matrix.fault import Fault, anywhere, to_answers, to_lines
+from tests.faults.matrix.fault import STANDS, Fault, anywhere, both, in_key_phases, to_answers, to_lines
 from tests.faults.matrix.phases import PHASES, Phase
 
 _ERRORS: Final = Path(__file__).parents[3] / "docs" / "errors.md"
@@ -36,7 +36,9 @@ WHERE_NEEDED: Final = frozenset(
 )
 """Those that are tried where the client's answer waits for the host's. The others mean nothing special anywhere."""
 
-ENDS: Final = frozenset({"start", "handshake", "new", "load", "prompt", "tell-item-delta", "read-greet"})
+ENDS: Final = frozenset(
+    {"start", "handshake", "new", "load", "prompt", "tell-item-delta", "ask-consent", "read-output", "close"}
+)
 """Where every way to end is tried; elsewhere a signal and an exit stand for all."""
 
 EVERY_KIND: Final = frozenset({"new", "load", "prompt", "set-model", "read-output"})
@@ -54,21 +56,31 @@ _BUSY: Final = {
 """A command that a host was too busy for is sent again (`design.md` rule 7)."""
 
 
+STANDS_END: Final = "another end stands for it"
+
+
 def _an_end(phase: Phase) -> str | None:
-    return None if phase.name in ENDS else "another end stands for it"
+    return None if phase.name in ENDS else STANDS_END
 
 
 def _a_kind(kind: str) -> Callable[[Phase], str | None]:
     def sense(phase: Phase) -> str | None:
         common = kind in EVERYWHERE or (kind in WHERE_NEEDED and phase.needed)
-        return to_answers(phase) or (None if common or phase.name in EVERY_KIND else "another kind stands for it")
+        return to_answers(phase) or (None if common or phase.name in EVERY_KIND else STANDS)
 
     return sense
+
+
+def _followed(phase: Phase) -> str | None:
+    return to_lines(phase) or (None if phase.name not in NOTHING_FOLLOWS else "nothing follows it")
 
 
 def _to_events(phase: Phase) -> str | None:
     return None if phase.at == "event" and phase.method not in _WITHOUT_CURSOR else "no event of a session"
 
+
+NOTHING_FOLLOWS: Final = frozenset({""})
+"""The phases in which the host says nothing more by itself for a while."""
 
 _WITHOUT_CURSOR: Final = frozenset({"approval/request", "userInput/request", "session/deleteCompleted"})
 
@@ -93,8 +105,9 @@ def _refused(kind: str) -> Fault:
 
 
 def _error(name: str, told: str, error: Any) -> Fault:
+    sense = both(to_answers, lambda phase: None if phase.needed or phase.name in EVERY_KIND else STANDS)
     unknown = "-32603 hostError"
-    return Fault(name, told, "refused", "refuses", {"error": error}, before=True, outcome=unknown, sense=to_answers)
+    return Fault(name, told, "refused", "refuses", {"error": error}, before=True, outcome=unknown, sense=sense)
 
 
 def _odd(name: str, told: str, **members: Any) -> Fault:
@@ -104,6 +117,8 @@ def _odd(name: str, told: str, **members: Any) -> Fault:
 def _harmless(name: str, told: str, action: str, sense: Any = to_lines, **args: Any) -> Fault:
     return Fault(name, told, "harmless", action, args, sense=sense)
 
+
+IN_KEY_LINES: Final = both(to_lines, in_key_phases)
 
 HOST_FAULTS: Final = (
     # it ends
@@ -148,23 +163,25 @@ HOST_FAULTS: Final = (
     Fault("cut", "it writes half of the frame, as if it were whole", "lost", "cuts", sense=to_lines),
     Fault("broken-text", "the frame is no UTF-8", "lost", "broken-text", sense=to_lines),
     Fault("too-long", "the frame is above the cap", "malformed", "too-long", {"bytes": MSP_CAP}, sense=to_lines),
-    _harmless("late", "it answers late", "answers-late", to_answers, seconds=0.4),
-    _harmless("pause", "everything comes late", "stands-still", seconds=0.4),
+    _harmless("late", "it answers late", "answers-late", to_answers, seconds=0.4)._replace(seconds=0.4),
+    _harmless("pause", "everything comes late", "stands-still", seconds=0.4)._replace(seconds=0.4),
     _harmless("twice", "it says it twice", "says-twice"),
     _harmless("twice-differently", "it answers, and then with an error", "says-it-another-way", to_answers),
     _harmless("nobody", "it answers what nobody has asked", "answers-nobody"),
     # bytes
     _harmless("garbage", "lines that are no frames come before", "garbage"),
-    _harmless("half-then-rest", "the frame comes in two pieces", "half-then-rest"),
-    _harmless("broken-text-before", "lines that are no UTF-8 come before", "broken-text-between"),
-    _harmless("too-long-before", "a line above the cap comes before", "too-long-between", bytes=2 * MSP_CAP),
+    _harmless("half-then-rest", "the frame comes in two pieces", "half-then-rest", IN_KEY_LINES),
+    _harmless("broken-text-before", "lines that are no UTF-8 come before", "broken-text-between", IN_KEY_LINES),
+    _harmless(
+        "too-long-before", "a line above the cap comes before", "too-long-between", IN_KEY_LINES, bytes=2 * MSP_CAP
+    ),
     # what nobody knows
     _harmless("unknown-members", "every object has members more", "unknown-members"),
     _harmless("unknown-events", "notifications come that nobody knows", "unknown-events"),
     _harmless("unknown-request", "it asks what nobody knows", "asks-oddly"),
     # order and amount
-    _harmless("after-the-next", "it comes after what follows it", "after-the-next"),
-    _harmless("stderr-flood", "it writes 2 MiB of log", "floods-stderr", bytes=2 << 20),
+    _harmless("after-the-next", "it comes after what follows it", "after-the-next", _followed),
+    _harmless("stderr-flood", "it writes 2 MiB of log", "floods-stderr", IN_KEY_LINES, bytes=2 << 20),
     _harmless("delta-flood", "5,000 pieces of text come before, of items of nobody", "floods-deltas", deltas=5000),
     _harmless("gap", "the event is lost, and that is told", "gap", _to_events),
     _harmless("gap-nowhere", "a gap is told between places that do not exist", "gap-of-nobody"),

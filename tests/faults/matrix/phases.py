@@ -8,8 +8,9 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tests.adapter_process import Json
 from tests.faults.matrix import expectations as come
-from tests.faults.matrix import steps
+from tests.faults.matrix import shown, steps
 from tests.faults.matrix.cell import Cell
+from tests.faults.matrix.shown import Shown
 
 NEWEST: Final = "1.4.13"
 
@@ -27,6 +28,14 @@ class Phase(NamedTuple):
     arrange: Callable[[Cell], None] = steps.opened
     right: Callable[[Json], bool] = lambda result: True
     """Whether the result is what it would be without a fault."""
+    shows: Shown = shown.nothing
+    """What is wrong with what the client was shown or told where the result is right."""
+    whole: bool = True
+    """Whether that has to be so whatever the fault is, and not only if it is harmless."""
+    hosts: int = 0
+    """How many hosts are started in it."""
+    seconds: float = 0.0
+    """What it waits for besides."""
     needed: bool = True
     """Whether the client's answer waits for the host's."""
     retried: bool = False
@@ -45,6 +54,8 @@ class Phase(NamedTuple):
     """Whether the host is not needed afterwards."""
     forms: bool = True
     """Whether the client shows forms."""
+    refuses: bool = False
+    """Whether it is about consent that is not given, where kinds of faults are tried that differ for that."""
     early: bool = False
     """Whether the moment is over before there can be a session."""
 
@@ -62,7 +73,7 @@ def _phase(name: str, told: str, act: Callable[[Cell], Json], method: str, **mor
 
 
 def _start(name: str, told: str, method: str = "", **more: Any) -> Phase:
-    usual = {"arrange": steps.nothing, "early": True, "retried": True, "more": True}
+    usual = {"arrange": steps.nothing, "early": True, "retried": True, "more": True, "hosts": 2, "shows": shown.opened}
     return _phase(name, told, steps.new, method, **{**usual, "expects": come.STARTING, **more})
 
 
@@ -77,11 +88,13 @@ def _in_turn(name: str, told: str, act: Callable[[Cell], Json], method: str, **m
 
 def _told(event: str, **more: Any) -> Phase:
     name = "tell-" + event.replace("/", "-")
-    return _in_turn(name, f"a turn is told of: {event}", steps.prompting("hello"), event, at="event", **more)
+    usual = {"at": "event", "shows": shown.hello}
+    return _in_turn(name, f"a turn is told of: {event}", steps.prompting("hello"), event, **{**usual, **more})
 
 
 def _sent_again(name: str, told: str, act: Callable[[Cell], Json], method: str, **more: Any) -> Phase:
-    return _phase(name, told, act, method, retried=True, **{"expects": come.SENT_AGAIN, **more})
+    usual = {"expects": come.SENT_AGAIN, "shows": shown.chosen}
+    return _phase(name, told, act, method, retried=True, **{**usual, **more})
 
 
 def _command(name: str, text: str, method: str, **more: Any) -> Phase:
@@ -90,19 +103,40 @@ def _command(name: str, text: str, method: str, **more: Any) -> Phase:
 
 def _moves(name: str, told: str, method: str, **more: Any) -> Phase:
     """A session goes to a host that was started without its tools for writing and running."""
-    usual = {"arrange": steps.restricted, "right": ends_turn, "restricted": True}
+    usual = {"arrange": steps.restricted, "right": ends_turn, "restricted": True, "shows": shown.hello, "hosts": 1}
     return _phase(name, told, steps.prompting("hello"), method, **{**usual, **more})
 
 
 def _read(name: str, told: str, method: str, **more: Any) -> Phase:
     usual = {"arrange": steps.output, "version": "1.2.1", "restricted": True, "more": True, "expects": come.READ}
+    usual |= {"shows": shown.bytes_read, "hosts": 1}
     return _phase(name, told, steps.read, method, **{**usual, **more})
 
 
 def _stops(name: str, told: str, script: str, method: str) -> Phase:
     arrange = steps.task_of(script)
-    return _phase(name, told, steps.stop_task, method, arrange=arrange, expects=come.EMPTY)
+    return _phase(name, told, steps.stop_task, method, arrange=arrange, expects=come.EMPTY, shows=shown.stopped)
 
+
+def _refusal(name: str, told: str, act: Callable[[Cell], Json], **more: Any) -> Phase:
+    """Consent is refused, and the turn goes on without."""
+    usual = {"arrange": steps.asking, "shows": shown.says(shown.REFUSED), "refuses": True}
+    return _in_turn(name, told, act, "approval/decide", **{**usual, **more})
+
+
+def _unanswered(name: str, told: str, act: Callable[[Cell], Json]) -> Phase:
+    """The turn ends with its question open."""
+    arrange = steps.asking
+    return _phase(name, told, act, "turn/interrupt", arrange=arrange, right=is_cancelled, needed=False, refuses=True)
+
+
+DONE: Final = shown.says(shown.CONSENTED)
+ANSWERED: Final = shown.says(shown.CHOSEN)
+DECLINED: Final = shown.says("The question was cancelled ✓ I go on without an answer.")
+COMPACTED: Final = shown.says("The context is compacted: 161000 tokens have become 31000.")
+RENAMED: Final = shown.says("The session is called “a name” now.")
+PEARS: Final = shown.says("You said: ripe pears — noted ✓")
+EDITED: Final = shown.says("The greeting is complete ✓")
 
 PHASES: Final = (
     # a host is started
@@ -111,11 +145,19 @@ PHASES: Final = (
     _start("abilities", "it is asked what it can do", "session/rename", needed=False, expects=come.SILENT),
     _start("abilities-list", "the last question of these", "session/list", needed=False, expects=come.SILENT),
     # a session is opened
-    _phase("new", "a session is started", steps.new, "session/start", retried=True, expects=come.NO_SESSION),
-    _phase("new-models", "its models are asked for", steps.new, "model/list", needed=False),
-    _phase("new-skills", "its skills are asked for", steps.new, "skill/list", needed=False),
-    _stored("load", "a stored session is opened", steps.load, "session/resume", more=True),
-    _stored("load-page", "its past is read", steps.load, "view/page", retried=False),
+    _phase(
+        "new",
+        "a session is started",
+        steps.new,
+        "session/start",
+        retried=True,
+        shows=shown.opened,
+        expects=come.NO_SESSION,
+    ),
+    _phase("new-models", "its models are asked for", steps.new, "model/list", needed=False, shows=shown.opened),
+    _phase("new-skills", "its skills are asked for", steps.new, "skill/list", needed=False, shows=shown.opened),
+    _stored("load", "a stored session is opened", steps.load, "session/resume", more=True, shows=shown.past),
+    _stored("load-page", "its past is read", steps.load, "view/page", retried=False, shows=shown.past),
     _stored("resume", "the same without its past", steps.resume, "session/resume"),
     _phase(
         "fork-read",
@@ -124,12 +166,23 @@ PHASES: Final = (
         "session/read",
         retried=True,
         more=True,
+        shows=shown.opened,
         expects=come.LOOKED_AT,
     ),
-    _phase("fork", "a session is copied", steps.fork, "session/fork", retried=True, more=True),
-    _phase("fork-resume", "the copy is opened", steps.fork, "session/resume", retried=True),
-    _phase("list", "the sessions are listed", steps.listing, "session/list", expects=come.NO_SESSION),
-    _phase("list-page", "their names are looked for", steps.listing, "view/page", needed=False, version="1.2.1"),
+    _phase("fork", "a session is copied", steps.fork, "session/fork", retried=True, more=True, shows=shown.opened),
+    _phase("fork-resume", "the copy is opened", steps.fork, "session/resume", retried=True, shows=shown.opened),
+    _phase(
+        "list", "the sessions are listed", steps.listing, "session/list", shows=shown.listed, expects=come.NO_SESSION
+    ),
+    _phase(
+        "list-page",
+        "their names are looked for",
+        steps.listing,
+        "view/page",
+        needed=False,
+        shows=shown.listed,
+        version="1.2.1",
+    ),
     # a turn
     _phase(
         "prompt",
@@ -137,6 +190,7 @@ PHASES: Final = (
         steps.prompting("hello"),
         "turn/start",
         right=ends_turn,
+        shows=shown.hello,
         retried=True,
         expects=come.TAKEN_IN,
     ),
@@ -146,7 +200,16 @@ PHASES: Final = (
     _told("item/completed"),
     _told("session/tokenUsage"),
     _told("turn/completed", expects=come.UNTOLD),
-    _in_turn("gap", "what was lost is read", steps.prompting("gap"), "view/page", turn=False, expects=come.LATE),
+    _in_turn(
+        "gap",
+        "what was lost is read",
+        steps.prompting("gap"),
+        "view/page",
+        turn=False,
+        shows=shown.says(shown.GAP),
+        whole=False,
+        expects=come.LATE,
+    ),
     _phase(
         "cancel",
         "a turn is stopped",
@@ -165,11 +228,23 @@ PHASES: Final = (
         right=is_cancelled,
         needed=False,
     ),
-    _phase("steer", "words are added to a turn", steps.steer, "turn/steer", arrange=steps.working, expects=come.EMPTY),
+    _phase(
+        "steer",
+        "words are added to a turn",
+        steps.steer,
+        "turn/steer",
+        arrange=steps.working,
+        shows=shown.steered,
+        expects=come.EMPTY,
+    ),
     # questions
-    _in_turn("ask-consent", "the host asks for consent", steps.approve, "approval/request", at="event", more=True),
-    _in_turn("decide", "it is told of a decision", steps.decide, "approval/decide", arrange=steps.asking),
-    _in_turn("decided", "it tells of it", steps.decide, "approval/resolved", at="event", arrange=steps.asking),
+    _in_turn(
+        "ask-consent", "the host asks for consent", steps.approve, "approval/request", at="event", more=True, shows=DONE
+    ),
+    _in_turn("decide", "it is told of a decision", steps.decide, "approval/decide", arrange=steps.asking, shows=DONE),
+    _in_turn(
+        "decided", "it tells of it", steps.decide, "approval/resolved", at="event", arrange=steps.asking, shows=DONE
+    ),
     _in_turn(
         "ask-question",
         "it asks a question",
@@ -177,6 +252,7 @@ PHASES: Final = (
         "userInput/request",
         at="event",
         more=True,
+        shows=shown.says(shown.CHOSEN),
     ),
     _in_turn(
         "engaged",
@@ -185,16 +261,48 @@ PHASES: Final = (
         "userInput/engaged",
         at="note",
         more=True,
+        shows=shown.says(shown.CHOSEN),
     ),
-    _in_turn("answer-question", "it is told the answer", steps.fill_in, "userInput/answer", arrange=steps.form),
-    _in_turn("decline-question", "or that there is none", steps.decline, "userInput/cancel", arrange=steps.form),
+    _in_turn(
+        "answer-question",
+        "it is told the answer",
+        steps.fill_in,
+        "userInput/answer",
+        arrange=steps.form,
+        shows=ANSWERED,
+    ),
+    _in_turn(
+        "decline-question",
+        "or that there is none",
+        steps.decline,
+        "userInput/cancel",
+        arrange=steps.form,
+        shows=DECLINED,
+    ),
     _in_turn(
         "clarify",
         "or something else, in words",
         steps.prompting("as you like it"),
         "userInput/clarify",
         arrange=steps.asked_in_text,
+        shows=shown.says("The question was clarified ✓ You said: as you like it"),
         forms=False,
+    ),
+    # consent that is not given
+    _refusal("reject", "it is told that the client rejects", steps.reject),
+    _refusal(
+        "refuse-error", "or that the client cannot ask", steps.refuse_by_error, shows=shown.ends_saying(shown.REFUSED)
+    ),
+    _refusal("refuse-oddly", "or that it has chosen what was not offered", steps.refuse_oddly),
+    _unanswered("refuse-stopping", "the client answers with an end of the turn", steps.refuse_by_stopping),
+    _unanswered("left-open", "it stops the turn, and allows when that has ended", steps.allow_too_late),
+    _in_turn(
+        "form-error",
+        "it cannot show the form",
+        steps.refuse_form,
+        "userInput/cancel",
+        arrange=steps.form,
+        shows=shown.ends_saying("I go on without an answer."),
     ),
     # what can be set
     _sent_again("set-model", "a model is chosen", steps.choosing("model"), "session/setModel"),
@@ -220,9 +328,9 @@ PHASES: Final = (
         expects=come.BESIDE,
     ),
     # commands and tasks
-    _command("compact", "/compact", "session/compact", expects=come.TOLD),
-    _command("rename", "/rename a name", "session/rename"),
-    _command("goal", "/goal ripe pears", "goal/set", expects={**come.SENT_AGAIN, **come.TAKEN_IN}),
+    _command("compact", "/compact", "session/compact", shows=COMPACTED, expects=come.TOLD),
+    _command("rename", "/rename a name", "session/rename", shows=RENAMED),
+    _command("goal", "/goal ripe pears", "goal/set", shows=PEARS, expects={**come.SENT_AGAIN, **come.TAKEN_IN}),
     _stops("stop-tool", "a tool in the background is stopped", "background 600", "task/stop"),
     _stops("stop-agent", "a subagent is stopped", "subagent 600", "subagent/stop"),
     _stops("stop-workflow", "a workflow is stopped", "workflow 600", "workflow/cancel"),
@@ -231,7 +339,9 @@ PHASES: Final = (
     _read("read-session", "it is asked for the session", "session/read", expects=come.READ_SESSION),
     _read("read-page", "it is asked for the history", "view/page"),
     _read("read-output", "it is asked for the bytes", "item/readOutput", more=False, expects=come.READ_OUTPUT),
-    _in_turn("patch", "the patch of an edit is read", steps.prompting("edit"), "item/readOutput", turn=False),
+    _in_turn(
+        "patch", "the patch of an edit is read", steps.prompting("edit"), "item/readOutput", turn=False, shows=EDITED
+    ),
     # a session is left
     _phase("close-events", "no more of its events", steps.close, "view/unsubscribe", needed=False),
     _phase("close", "its host lets go of it", steps.close, "session/leave", needed=False),
@@ -243,6 +353,8 @@ PHASES: Final = (
         "session/delete",
         retried=False,
         version="1.4.2",
+        shows=shown.deleted,
+        whole=False,
         expects=come.EMPTY,
     ),
     _stored(
@@ -253,6 +365,8 @@ PHASES: Final = (
         at="event",
         retried=False,
         version="1.4.2",
+        shows=shown.deleted,
+        whole=False,
         expects=come.UNCONCLUDED,
     ),
     # the client goes

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.adapter_process import Json
-from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
+from tests.faults.matrix import tampering_host
+from tests.faults.matrix.cell import HELLO, OK, Cell, Wrong, outcome, running
 from tests.faults.matrix.fault import OR, STOPPED, TIMEOUT, Fault, expected, plan_of
+from tests.faults.matrix.limits import limit
 from tests.faults.matrix.phases import NEWEST, Phase
+from tests.faults.matrix.shown import CONSENTED
+from tests.faults.matrix.tampering_host import Plan
 from tests.processes import wait_until
 
 SETTLE_SECONDS: Final = 6.0
@@ -27,41 +33,101 @@ STOP_SECONDS: Final = 2.5
 """How long a user waits for a turn that does not end."""
 
 
-def run_cell(phase: Phase, fault: Fault) -> None:
+class Passed(NamedTuple):
+    """What was looked at in a cell that came out well."""
+
+    seconds: float | None = None
+    """How long the answer took."""
+    beside: bool = False
+    """Whether a turn of another session ran."""
+    descriptors: bool = False
+    """Whether those of the adapter, and its tasks, were counted; they end with it where it ends."""
+
+
+def run_cell(phase: Phase, fault: Fault) -> Passed:
     """Run it; raises if anything is not as it should be."""
-    with running(plan_of(phase, fault)) as cell:
+    passed = Passed()
+    # What an idle adapter holds is found out before, so that nothing else runs meanwhile.
+    held = held_when_idle() if phase.at != "end" else 0
+    with running(plan_of(phase, fault), fault.prepare) as cell:
         if phase.early:
             cell.arm()
         cell.adapter.initialize(clientCapabilities=CLIENT if phase.forms else {**CLIENT, "elicitation": {}})
         phase.arrange(cell)
         if phase.at == "end":
-            return cell.arm()
-        beside = _beside(cell, phase, fault)
-        held = None if phase.early else cell.held()
-        cell.arm()
-        wanted = expected(phase, fault)
-        _check(_came(cell, phase, fault, stopped=STOPPED in wanted.split(OR)), wanted, "the answer")
-        cell.wait_for_strike()
-        if beside is not None:
-            beside()
-        _go_on(cell, fault)
-        if held is not None:
+            cell.arm()
+        else:
+            beside = _beside(cell, phase, fault)
+            cell.left.look()
+            cell.more = fault.more
+            cell.arm()
+            seconds = _judge(cell, phase, fault)
+            cell.wait_for_strike()
+            cell.wait_for_effect()
+            _note_gone(cell, fault)
+            if beside is not None:
+                beside()
+            cell.left.look()
+            _go_on(cell, fault)
             _check_held(cell, held)
-    return None
+            cell.check_tasks()
+            passed = Passed(seconds, beside is not None, True)
+    return passed
 
 
-def _came(cell: Cell, phase: Phase, fault: Fault, *, stopped: bool) -> str:
-    """What comes of what the client does, as a word."""
+def _note_gone(cell: Cell, fault: Fault) -> None:
+    """Whoever hears nothing any more is not told anything."""
+    if fault.leaves != "host":
+        cell.hosts_gone.add(str(tampering_host.struck_host(cell.folder)))
+
+
+@functools.cache
+def held_when_idle() -> int:
+    """The descriptors that an adapter holds to which nothing was done, without those for its hosts."""
+    with running(Plan(NEWEST, "goes-on", "answer", "turn/start")) as cell:
+        cell.arm()
+        cell.adapter.initialize(clientCapabilities=CLIENT)
+        cell.new_session()
+        return cell.held()
+
+
+def _judge(cell: Cell, phase: Phase, fault: Fault) -> float:
+    """What the client does has to have the right outcome, in time; gives the seconds."""
+    wanted = expected(phase, fault)
+    cell.look()
+    began = time.monotonic()
+    answer, held_up = _came(cell, phase, fault, stopped=STOPPED in wanted.split(OR))
+    took = time.monotonic() - began - held_up
+    came = outcome(answer, phase.right)
+    if came not in wanted.split(OR) and not _is_stopped(answer, wanted):
+        raise Wrong(f"the answer has to be `{wanted}` and is `{came}`")
+    if came == OK and (phase.whole or fault.group == "harmless"):
+        problem = phase.shows(cell, answer["result"])
+        if problem is not None:
+            raise Wrong(problem)
+    # What came of a turn that had no good end may be told later.
+    cell.more |= came != OK
+    most = limit(phase, fault) + (STOP_SECONDS if STOPPED in wanted else 0)
+    if took > most:
+        raise Wrong(f"the answer may take {most:.1f} s and took {took:.1f} s")
+    return took
+
+
+def _is_stopped(answer: Json, wanted: str) -> bool:
+    return STOPPED in wanted.split(OR) and answer.get("result") == {"stopReason": "cancelled"}
+
+
+def _came(cell: Cell, phase: Phase, fault: Fault, *, stopped: bool) -> tuple[Json, float]:
+    """What comes of what the client does, and how long the driver has held everybody up meanwhile."""
     # The user stops a turn that does not come to an end.
     stopping = threading.Timer(STOP_SECONDS, _stop, (cell,))
     stopping.daemon = True
     if stopped:
         stopping.start()
-    answer = _acted(phase, fault, cell)
-    stopping.cancel()
-    if stopped and answer.get("result") == {"stopReason": "cancelled"}:
-        return STOPPED
-    return outcome(answer, phase.right)
+    try:
+        return _acted(phase, fault, cell)
+    finally:
+        stopping.cancel()
 
 
 def _stop(cell: Cell) -> None:
@@ -69,21 +135,23 @@ def _stop(cell: Cell) -> None:
         cell.adapter.notify("session/cancel", {"sessionId": cell.session})
 
 
-def _acted(phase: Phase, fault: Fault, cell: Cell) -> Json:
+def _acted(phase: Phase, fault: Fault, cell: Cell) -> tuple[Json, float]:
     """What comes of what the client does, with what the driver does at the moment of the fault."""
     if fault.strike is None:
-        return phase.act(cell)
+        return phase.act(cell), 0.0
     cell.mark()
     with ThreadPoolExecutor(1) as client:
         acting = client.submit(phase.act, cell)
-        undo = None
+        undo, began = None, time.monotonic()
         try:
             cell.wait_for_strike()
+            began = time.monotonic()
             undo = fault.strike(cell)
         finally:
             cell.release()
+        held_up = time.monotonic() - began
         try:
-            return acting.result()
+            return acting.result(), held_up
         finally:
             if undo is not None:
                 undo()
@@ -102,7 +170,7 @@ def _check_held(cell: Cell, held: int) -> None:
         now = cell.held()
         return now <= held
 
-    wait_until(is_same, SETTLE_SECONDS, lambda: f"the adapter held {held} descriptors and now holds {now}")
+    wait_until(is_same, SETTLE_SECONDS, lambda: f"an idle adapter holds {held} descriptors and this one {now}")
 
 
 def _go_on(cell: Cell, fault: Fault) -> None:
@@ -120,7 +188,11 @@ def _another_prompt(cell: Cell) -> str:
         if "result" not in answer:
             return outcome(answer, _is_anything)
         cell.session = answer["result"]["sessionId"]
-    return outcome(cell.answer(cell.prompt(cell.session, "hello")), _has_ended)
+    cell.look()
+    came = outcome(cell.answer(cell.prompt(cell.session, HELLO)), _has_ended)
+    if came == OK:
+        cell.must_have_said(cell.session)
+    return came
 
 
 def _is_anything(result: Json) -> bool:
@@ -151,6 +223,7 @@ def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
         def consent() -> None:
             cell.allow(question)
             cell.must_end(asking, "end_turn")
+            cell.must_have_said(session, CONSENTED)
 
         return consent
     cell.restrict(session)
@@ -160,6 +233,8 @@ def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
     def stop() -> None:
         cell.adapter.notify("session/cancel", {"sessionId": session})
         cell.must_end(working, "cancelled")
-        cell.must_end(cell.prompt(session, "hello"), "end_turn")
+        cell.look()
+        cell.must_end(cell.prompt(session, HELLO), "end_turn")
+        cell.must_have_said(session)
 
     return stop

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.adapter_process import Json
-from tests.faults.matrix.cell import Cell, filled_in
+from tests.adapter_process import Json, permission
+from tests.faults.matrix.cell import HELLO, Cell, filled_in
 
 
 def nothing(cell: Cell) -> None:
@@ -44,6 +44,7 @@ def resume(cell: Cell) -> Json:
 
 
 def fork(cell: Cell) -> Json:
+    cell.memory["parent"] = cell.session
     return _opening(cell, "session/fork", sessionId=cell.session)
 
 
@@ -75,7 +76,8 @@ def delete(cell: Cell) -> Json:
 
 def prompting(text: str) -> Callable[[Cell], Json]:
     """A prompt, to its end."""
-    return lambda cell: cell.answer(cell.prompt(cell.session, text))
+    whole = HELLO if text == "hello" else text
+    return lambda cell: cell.answer(cell.prompt(cell.session, whole))
 
 
 def working(cell: Cell) -> None:
@@ -88,7 +90,7 @@ def working(cell: Cell) -> None:
 def queued(cell: Cell) -> None:
     """A turn is under way, and a prompt waits behind it."""
     working(cell)
-    cell.memory["behind"] = cell.prompt(cell.session, "hello")
+    cell.memory["behind"] = cell.prompt(cell.session, HELLO)
     cell.wait_for_host(lambda frame: frame.get("result", {}).get("disposition") == "queued")
 
 
@@ -138,6 +140,37 @@ def decide(cell: Cell) -> Json:
     return cell.answer(cell.memory["prompt"])
 
 
+def _refusing(answer: Json | None) -> Callable[[Cell], Json]:
+    """Whatever is asked is answered so; without an answer, by the option that rejects. No form is filled in."""
+
+    def of(request: Json) -> Json:
+        if request["method"] != "session/request_permission":
+            return {"result": {"action": "decline"}}
+        options = request["params"]["options"]
+        rejects = next(each["optionId"] for each in options if each["kind"] == "reject_once")
+        return permission(rejects) if answer is None else answer
+
+    def refuse(cell: Cell) -> Json:
+        cell.adapter.answer = of
+        cell.reply(cell.memory["question"], of(cell.memory["question"]))
+        return cell.answer(cell.memory["prompt"])
+
+    return refuse
+
+
+reject = _refusing(None)
+refuse_by_error = _refusing({"error": {"code": -32601, "message": "no such method"}})
+refuse_oddly = _refusing(permission("nobody-has-offered-it"))
+refuse_by_stopping = _refusing({"result": {"outcome": {"outcome": "cancelled"}}})
+
+
+def allow_too_late(cell: Cell) -> Json:
+    cell.adapter.notify("session/cancel", {"sessionId": cell.session})
+    answer = cell.answer(cell.memory["prompt"])
+    cell.allow(cell.memory["question"])
+    return answer
+
+
 def form(cell: Cell) -> None:
     """A turn that waits for an answer, with the form on the client's screen."""
     opened(cell)
@@ -163,6 +196,12 @@ def decline(cell: Cell) -> Json:
     return cell.answer(cell.memory["prompt"])
 
 
+def refuse_form(cell: Cell) -> Json:
+    cell.fill_in_all()
+    cell.reply(cell.memory["question"], {"error": {"code": -32603, "message": "the screen is off"}})
+    return cell.answer(cell.memory["prompt"])
+
+
 def asking_for(script: str) -> Callable[[Cell], Json]:
     """A prompt whose form is filled in as soon as it comes."""
 
@@ -182,6 +221,7 @@ def choosing(option: str) -> Callable[[Cell], Json]:
     def choose(cell: Cell) -> Json:
         offered = next(each for each in cell.memory["options"] if each["id"] == option)
         value = next(each["value"] for each in offered["options"] if each["value"] != offered["currentValue"])
+        cell.memory["chosen"] = option, value
         return cell.ask("session/set_config_option", sessionId=cell.session, configId=option, value=value)
 
     return choose

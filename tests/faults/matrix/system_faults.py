@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tests.faults.matrix import tampering_host
 from tests.faults.matrix.cell import Cell
-from tests.faults.matrix.fault import Fault, Undo
+from tests.faults.matrix.fault import Fault, Undo, in_key_phases
 from tests.faults.matrix.phases import PHASES, Phase
 from tests.processes import open_descriptors
 
@@ -90,6 +90,37 @@ def _allow(pid: int, limits: tuple[int, int]) -> None:
     resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
 
 
+def _disk_is_full(cell: Cell) -> None:
+    """The adapter can write no file any more; hosts that it starts can (`tampering_host.main`)."""
+    pid = cell.adapter.process.pid
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]))
+
+
+CACHE: Final = ".cache/muse-adapter/versions.json"
+DAMAGED: Final = b'{"version":1,"entries":[{"path":7,"size":"big"},null,{"version":"' + b"9" * 5000 + b"\xff\xfe"
+
+
+def _damage_cache(home: Path) -> None:
+    """It is no JSON, and cut."""
+    (home / CACHE).parent.mkdir(parents=True)
+    (home / CACHE).write_bytes(DAMAGED)
+
+
+def _cache_is_a_folder(home: Path) -> None:
+    (home / CACHE / "more").mkdir(parents=True)
+
+
+def _cache_cannot_be_made(home: Path) -> None:
+    """A file stands where the folder of it should be."""
+    (home / ".cache").write_text("no folder")
+
+
+def _damages_cache(cell: Cell) -> None:
+    path = cell.folder.parent / CACHE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(DAMAGED)
+
+
 def _folder_goes(cell: Cell) -> None:
     """The folder of the sessions; another one is there for new ones."""
     gone = cell.workspace
@@ -153,14 +184,24 @@ def _gone(name: str, told: str, strike: Callable[[Cell], Undo | None], outcome: 
 
 SYSTEM_FAULTS: Final = (
     _harmless("muse-removed", "the program of the host is removed", _is_removed),
-    _harmless("muse-not-executable", "it may not be run any more", _cannot_be_run),
-    _harmless("muse-folder", "a folder takes its place", _is_a_folder),
-    _harmless("muse-text", "a text takes its place", _is_a_text),
+    _harmless("muse-not-executable", "it may not be run any more", _cannot_be_run, sense=in_key_phases),
+    _harmless("muse-folder", "a folder takes its place", _is_a_folder, sense=in_key_phases),
+    _harmless("muse-text", "a text takes its place", _is_a_text, sense=in_key_phases),
     _harmless("muse-replaced", "another version takes its place", _is_another),
     _harmless("host-paused", "the hosts are stopped and go on (SIGSTOP, SIGCONT)", _host_is_paused),
     _harmless("adapter-paused", "the adapter is stopped and goes on", _adapter_is_paused),
     _harmless("no-descriptors", "the adapter can open nothing until it has answered", _opens_nothing),
     _harmless("folder-gone", "the folder of the session is removed", _folder_goes, sense=_keeps_its_folder),
+    _harmless("disk-full", "the adapter can write no file any more", _disk_is_full),
+    _harmless("cache-damaged", "what it keeps of programs is damaged", _damages_cache),
+    *(
+        Fault(name, told, "harmless", "goes-on", sense=in_key_phases, prepare=prepare)
+        for name, told, prepare in (
+            ("cache-was-damaged", "it is damaged when the adapter starts", _damage_cache),
+            ("cache-folder", "a folder stands there then", _cache_is_a_folder),
+            ("cache-no-place", "or a file where its folder should be", _cache_cannot_be_made),
+        )
+    ),
     _gone("muse-vanishes", "the host is killed when its program has vanished", _vanishes, NOT_FOUND),
     _gone("dies-without-descriptors", "it is when nothing can be opened", _dies_without_descriptors, NOT_STARTED),
 )

@@ -22,6 +22,8 @@ GARBAGE: Final = b'\x1b[32mMuse\x1b[0m\nready\n[]\n42\n\n{"jsonrpc":"2.0"\n{"a":
 
 LOG_LINE: Final = b"a line of log as long as lines of log are, written on purpose, and of no use to anybody at all\n"
 
+SOON_SECONDS: Final = 0.4
+
 UNKNOWN_EVENTS: Final = (
     {"method": "item/sparkle", "params": {"itemId": "i", "brightness": 11}},
     {"method": "orchard/ripened", "params": {"trees": [{"kind": "pear"}]}},
@@ -243,10 +245,10 @@ def asks_oddly(wire: Wire, line: bytes) -> bytes:
 
 
 def after_the_next(wire: Wire, line: bytes) -> bytes:
-    """The next line comes first; this one alone, if there is none soon."""
+    """The next line comes first. If there is none soon, this one comes alone, and nothing was out of order."""
     left = [line]
-    wire.with_next(lambda following: following + (left.pop() if left else b""))
-    wire.unless_taken(0.15, left)
+    wire.with_next(lambda following: following + left.pop() if left else None)
+    wire.unless_taken(SOON_SECONDS, left)
     return b""
 
 
@@ -334,6 +336,9 @@ def goes_on(wire: Wire, line: bytes) -> bytes:
     """Nothing goes wrong; that the moment has come can be seen."""
     return line
 
+
+DEFERRED: Final = frozenset({"after-the-next", "gap", "answers-late"})
+"""Those that take place later than their moment, or not at all."""
 
 ACTIONS: Final[dict[str, Action]] = {
     action.__name__.replace("_", "-"): action

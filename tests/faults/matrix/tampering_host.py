@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import sys
@@ -29,6 +30,9 @@ LONGEST_STANDSTILL: Final = 30.0
 PLAN: Final = "plan.json"
 ARMED: Final = "armed"
 STRUCK: Final = "struck"
+HAPPENED: Final = "happened"
+"""There when the fault has taken place: at once, or when what it needs has come (`tampering.DEFERRED`)."""
+
 GO: Final = "go"
 """Put there by the driver when a host that waits for it may go on."""
 SEEN: Final = "seen"
@@ -75,6 +79,10 @@ def arm(directory: Path) -> None:
 
 def has_struck(directory: Path) -> bool:
     return (directory / STRUCK).exists()
+
+
+def has_happened(directory: Path) -> bool:
+    return (directory / HAPPENED).exists()
 
 
 def struck_host(directory: Path) -> int:
@@ -143,7 +151,15 @@ class Wire:
             os.link(ours, self._directory / STRUCK)
         except FileExistsError:
             return False
+        from tests.faults.matrix.tampering import DEFERRED
+
+        if plan.fault not in DEFERRED:
+            self.happened()
         return True
+
+    def happened(self) -> None:
+        """The fault takes place."""
+        (self._directory / HAPPENED).touch()
 
     # -- both ways
 
@@ -202,6 +218,7 @@ class Wire:
             changed = self._next(line)
             if changed is not None:
                 line, self._next = changed, None
+                self.happened()
         if not self.silent:
             self._note_lines(line)
         cursor = frame.get("params", {}).get("viewCursor")
@@ -232,7 +249,11 @@ class Wire:
     def later(self, seconds: float, data: bytes) -> None:
         """The same after a while, whatever is said meanwhile."""
 
-        timer = threading.Timer(seconds, self.answer, (data,))
+        def answer() -> None:
+            self.answer(data)
+            self.happened()
+
+        timer = threading.Timer(seconds, answer)
         timer.daemon = True
         timer.start()
 
@@ -287,7 +308,9 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def main(directory: str) -> None:
-    """The command line of `muse`."""
+    """The command line of `muse`. A full disk is the adapter's and not its own."""
+    full = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (full, full))
     folder = Path(directory)
     plan = msgspec.json.decode((folder / PLAN).read_bytes(), type=Plan)
     argv = ["--profile", plan.profile, *sys.argv[1:]]
