@@ -7,16 +7,20 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
 
-from adapter.msp.secret_names import is_harmless, is_secret_name
-from adapter.msp.secret_values import SHORTEST_SECRET
-
-SHORTEST_VALUE: Final = 8
-"""Shorter values of what is not named like a secret (`info`) are words that explain a failure."""
+from adapter.msp.secret_parts import is_named, parts, whole
 
 MOST_VALUES: Final = 1000
-"""Values that are remembered of one host, the newest; every word of the host is compared with them."""
+"""Values and parts of them that are remembered of one host, values before parts and then the newest; every word of the
+host is compared with them."""
+
+MOST_LOOKED_INTO: Final = 128 * 1024
+"""Characters of all settings of a session that are looked through for parts, which holds everybody up meanwhile."""
+
+_COST: Final = 64
+"""That many characters are looked through in the time that each setting takes besides."""
+
+_USER_OPTIONS: Final = ("-u", "--user")
 
 
 class ServerSecrets:
@@ -24,53 +28,51 @@ class ServerSecrets:
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, None] = OrderedDict()
+        self._parts: OrderedDict[str, None] = OrderedDict()
 
     @property
     def values(self) -> tuple[str, ...]:
-        return tuple(self._values)
+        return (*self._values, *self._parts)
 
     def learn(self, config: Any) -> None:
-        for value in _in_config(config):
-            self._values[value] = None
-            self._values.move_to_end(value)
+        left = MOST_LOOKED_INTO
+        for name, text, private in _settings(config):
+            if private:
+                _renew(self._values, whole(name, text))
+            if len(text) <= left:
+                left -= len(text) + _COST
+                _renew(self._parts, (part for part in parts(name, text, private=private) if part not in self._values))
         while len(self._values) > MOST_VALUES:
             self._values.popitem(last=False)
+        while self._parts and len(self._values) + len(self._parts) > MOST_VALUES:
+            self._parts.popitem(last=False)
 
 
-def _in_config(config: Any) -> Iterator[str]:
+def _renew(remembered: OrderedDict[str, None], values: Iterator[str]) -> None:
+    for value in values:
+        remembered[value] = None
+        remembered.move_to_end(value)
+
+
+def _settings(config: Any) -> Iterator[tuple[str, str, bool]]:
+    """Name and text of each, and whether all of the text is nobody's business."""
     servers = config.get("mcpServers") if isinstance(config, dict) else None
     for server in servers.values() if isinstance(servers, dict) else ():
         for settings in (server.get("env"), server.get("headers")):
             for name, value in (settings or {}).items():
-                yield from _told(name, value)
-        yield from _in_arguments(server.get("args") or [])
-        yield from _in_url(server.get("url") or "")
+                yield name, value, True
+        yield from _arguments(server.get("args") or [])
+        yield "", server.get("url") or "", False
 
 
-def _told(name: str, value: str) -> Iterator[str]:
-    """A value, and its last word: `Bearer KEY` may be repeated without the scheme."""
-    shortest = SHORTEST_SECRET if is_secret_name(name) else SHORTEST_VALUE
-    for one in (value, value.rpartition(" ")[2]):
-        if len(one) >= shortest and not is_harmless(one):
-            yield one
-
-
-def _in_arguments(arguments: list[str]) -> Iterator[str]:
+def _arguments(arguments: list[str]) -> Iterator[tuple[str, str, bool]]:
     for before, argument in pairwise(["", *arguments]):
         name, given, value = argument.partition("=")
-        if given and is_secret_name(name):
-            yield from _told(name, value)
-        elif before.startswith("-") and "=" not in before and is_secret_name(before):
-            yield from _told(before, argument)
-
-
-def _in_url(url: str) -> Iterator[str]:
-    """The password, or the user if there is none, and what stands behind `?` under the name of a secret."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return
-    yield from _told("password", parts.password or parts.username or "")
-    for name, value in parse_qsl(parts.query):
-        if is_secret_name(name):
-            yield from _told(name, value)
+        if given and is_named(name):
+            yield name, value, True
+        elif before.startswith("-") and "=" not in before and is_named(before):
+            yield before, argument, True
+        elif before in _USER_OPTIONS and ":" in argument:
+            yield "password", argument.partition(":")[2], True
+        else:
+            yield "", argument, False
