@@ -130,6 +130,13 @@ class GapRecovery:
             self._give_up_held()
         return True
 
+    def holds_end(self, turn_id: str) -> bool:
+        """Whether the end of this turn is among what is kept back."""
+        return any(
+            method == "turn/completed" and isinstance(params, dict) and params.get("turnId") == turn_id
+            for method, params in self._held
+        )
+
     def next_request(self) -> PageRequest | None:
         """The page to ask for, one at a time; None while one is on its way or nothing is to be read."""
         if not self.active or self._outstanding:

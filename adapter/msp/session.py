@@ -173,6 +173,11 @@ class Session:
         """Whether this turn is over, as far as is known, and what it said last may still have to be told."""
         return any(isinstance(change, TurnEnded) and change.turn_id == turn_id for change, _ in self._untold)
 
+    def has_end(self, turn_id: str) -> bool:
+        """Whether the end of this turn has come and has still to be told, which needs nothing of the host."""
+        is_held = self.fold.turns.outcome(turn_id) is None and self._view.recovery.holds_end(turn_id)
+        return is_held or self.is_end_untold(turn_id)
+
     def history(self) -> History:
         """The session's stored events, to be read from the beginning."""
         self.is_whole = True

@@ -91,6 +91,10 @@ class EventGate:
                 return at + 1
         return 0
 
+    def has_end(self, turn_id: str) -> bool:
+        """Whether the end of this turn waits here."""
+        return any(method == "turn/completed" and params.get("turnId") == turn_id for method, params in self._waiting)
+
     @property
     def is_held(self) -> bool:
         """Whether nothing may pass now."""

@@ -204,14 +204,18 @@ class TurnEvents:
         self._background.start(release)
 
     def host_gone(self, why: HostGone) -> None:
-        """Nothing more comes of what the host has taken in; what it has not is sent again, or fails by itself. The next
-        host ends what ran, or goes on with it by itself when an open question is answered there."""
+        """Nothing more comes of what the host has taken in; what it has not is sent again, or fails by itself. A prompt
+        whose turn ended before that is answered when the end is told. The next host ends what ran, or goes on with it
+        by itself when an open question is answered there."""
         self.paused.clear()
         self._unasked.update(self._session.fold.turns.running)
         for run in self._runs:
-            if run.named.is_set() or run.expects_host:
+            if (run.named.is_set() or run.expects_host) and not self._has_end(run):
                 run.settle(self._left_by_host(run, why))
         self.show_text()
+
+    def _has_end(self, run: PromptRun) -> bool:
+        return any(self._gate.has_end(turn_id) or self._session.has_end(turn_id) for turn_id in run.turn_ids)
 
     def _left_by_host(self, run: PromptRun, why: HostGone) -> RpcError:
         """The error of a prompt whose host has gone: sent again, what the next one goes on with would run twice."""
