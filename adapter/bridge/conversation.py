@@ -122,7 +122,9 @@ class Conversation:
             self.terms.frame_cap,
         )
         self._untold_ends = UntoldEnds(self._session, background, lambda: self._prompts.turns.awaited)
-        client = ClientQuestions(peer, self._projection, forms=self.terms.client.elicitation_form)
+        client = ClientQuestions(
+            peer, self._projection, background, self.terms.questions, forms=self.terms.client.elicitation_form
+        )
         preview, is_stopped = self.diffs.preview, self._prompts.is_stopped
         self.children = ChildSessions(self._session, client, self._projection, background, preview)
         self._dialogs = Dialogs(

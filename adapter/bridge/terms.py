@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.acp.capabilities import ClientCapabilities
+from adapter.bridge.consent.room import MOST_OF_ALL, Room
 from adapter.wire.framing import MSP_FRAME_CAP
 
 
@@ -18,3 +19,5 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """Whether cards carry handles to stored output."""
     allow_all: bool = False
     """Whether the user may choose that everything is allowed; settled by how the adapter was started."""
+    questions: Room = msgspec.field(default_factory=lambda: Room(MOST_OF_ALL))
+    """What may be open at the client at once."""

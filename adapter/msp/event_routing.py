@@ -26,6 +26,12 @@ MAX_HELD_EVENTS = 10_000
 MAX_HELD_BYTES = 8 * 1024 * 1024
 """What they may take together."""
 
+MAX_LOSSY_SESSIONS = 1000
+"""Sessions remembered as having lost some; if there are more, every one counts as such until all are open."""
+
+MAX_LOSSY_ID_CHARS = 1024
+"""Characters of the id of one that is remembered; no real one has so many."""
+
 EVENTS_LOST = "muse-adapter/eventsLost"
 """Told to whoever begins to listen to a session of which more has come than could be kept. No host sends it, nor could:
 theirs have ids and cursors."""
@@ -53,6 +59,8 @@ class EventRouting:
         self._held_bytes = 0
         self._lossy: set[str] = set()
         """Sessions of which something could not be kept."""
+        self._any_lossy = False
+        """Whether there are more of them than are remembered."""
         self._has_others = False
         """Whether some of what is kept is no question."""
         self._unheard: Any = None
@@ -79,6 +87,7 @@ class EventRouting:
             self._opening -= 1
             if not self._opening:
                 self._lossy.clear()
+                self._any_lossy = False
                 for event in self._take_held():
                     self._unclaimed(event.session_id, event.method, event.params)
 
@@ -86,7 +95,7 @@ class EventRouting:
         """Hand every event of a session to `sink`, those kept so far first; `EVENTS_LOST` before them, if not all could
         be kept."""
         self._sinks[session_id] = sink
-        if session_id in self._lossy:
+        if self._any_lossy or session_id in self._lossy:
             self._lossy.discard(session_id)
             sink(EVENTS_LOST, {"sessionId": session_id})
         for event in self._take_held():
@@ -121,11 +130,18 @@ class EventRouting:
                 if held.is_question:
                     self._keep(held)
                 else:
-                    self._lossy.add(held.session_id)
+                    self._lose(held.session_id)
         if self._has_room(event) and (event.is_question or session_id not in self._lossy):
             self._keep(event)
         else:
+            self._lose(session_id)
+
+    def _lose(self, session_id: str) -> None:
+        """Something of a session could not be kept."""
+        if len(self._lossy) < MAX_LOSSY_SESSIONS and len(session_id) <= MAX_LOSSY_ID_CHARS:
             self._lossy.add(session_id)
+        elif session_id not in self._lossy:
+            self._any_lossy = True
 
     def _has_room(self, event: _Held) -> bool:
         return len(self._held) < MAX_HELD_EVENTS and self._held_bytes + event.size <= MAX_HELD_BYTES

@@ -365,7 +365,8 @@ class SessionFold:
         place = f"approval:{params.get('approvalId')}"
         if not self._is_newest(place) or not self._approvals.ask(params, asked=self._asking):
             return ()
-        self._places[place] = self._order.position
+        if self._approvals.id_of(params) in self._approvals.open:
+            self._places[place] = self._order.position
         return (ApprovalOpened(params),)
 
     def _approval_updated(self, params: Params) -> Changes:

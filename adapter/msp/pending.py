@@ -8,6 +8,9 @@ from typing import Any, Final
 # Settled questions remembered, so that a late copy of the question does not ask it again.
 REMEMBERED_SETTLED_QUESTIONS: Final = 1000
 
+# Questions remembered as open at once; far more than anybody is asked, and what is beyond is told all the same.
+REMEMBERED_OPEN_QUESTIONS: Final = 1000
+
 # What an update brings for an open approval; the rest of it stays as first asked.
 _UPDATED_MEMBERS: Final = (
     "availableChoices",
@@ -48,9 +51,10 @@ class Questions:
             return False
         if not asked and question_id in self.open and _stage(self.open[question_id]) == stage:
             return False
-        self.open[question_id] = params
-        if asked:
-            self._asked[question_id] = stage
+        if question_id in self.open or len(self.open) < REMEMBERED_OPEN_QUESTIONS:
+            self.open[question_id] = params
+            if asked:
+                self._asked[question_id] = stage
         return True
 
     def update(self, params: dict[str, Any], *, asked: bool) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from adapter.bridge.consent.client_questions import ClientQuestions
+from adapter.wire.background import Background
 from adapter.wire.peer import Peer
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.card_screen import SHELL, Screen
@@ -138,7 +139,7 @@ async def test_i6_a_question_about_a_call_that_has_ended_gives_it_no_status() ->
             asked.append(params["toolCall"])
             return {"outcome": {"outcome": "cancelled"}}
 
-    client = ClientQuestions(cast(Peer, Asking()), screen.projection, forms=False)
+    client = ClientQuestions(cast(Peer, Asking()), screen.projection, cast(Background, screen), forms=False)
     call = {"toolCallId": "i1", "status": "pending", "title": "make"}
     await client.permission({"toolCall": call})
     screen.item("i1", 2, "completed", **SHELL)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from adapter.acp.content import ResourceLink, Text
+from adapter.bridge import terms
 from adapter.bridge.consent import client_questions
 from adapter.msp.errors import MspError, RequestTimeout
 from adapter.wire.envelope import RpcError
@@ -304,7 +305,9 @@ async def test_a_message_that_can_be_no_answer_leaves_the_question_unanswered(bl
         assert await talk.answer(2) == END_TURN
 
 
-async def test_however_many_questions_are_open_all_of_them_stay_unanswered() -> None:
+async def test_however_many_questions_are_open_all_of_them_stay_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_questions, "MOST_OF_SESSION", 2000)
+    monkeypatch.setattr(terms, "MOST_OF_ALL", 2000)
     async with consenting() as talk:
         turn = await asked_in_text(talk)
         for number in range(1000):

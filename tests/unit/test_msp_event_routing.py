@@ -70,6 +70,25 @@ async def test_more_questions_than_can_be_kept_are_a_loss_too(monkeypatch: pytes
     assert len(heard.methods) < 10
 
 
+async def test_sessions_that_lost_something_are_remembered_as_far_as_there_are_not_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_routing, "MAX_HELD_EVENTS", 1)
+    monkeypatch.setattr(event_routing, "MAX_LOSSY_SESSIONS", 3)
+    routing = EventRouting()
+    async with routing.opening():
+        for number in range(3):
+            routing.on_notification(*delta(f"s{number}"))
+        assert Heard(routing, "of which nothing came").methods == []
+        for name in ("s3", "s4", "s" * 2000):
+            routing.on_notification(*delta(name))
+        assert len(routing._lossy) == 3
+        for name in ("s0", "s4", "s" * 2000):
+            assert Heard(routing, name).methods[0] == EVENTS_LOST, "of none it is forgotten"
+    async with routing.opening():
+        assert Heard(routing, "s5").methods == []
+
+
 async def test_what_is_kept_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     weighed: list[Params] = []
 

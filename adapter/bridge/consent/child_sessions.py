@@ -37,6 +37,9 @@ log = logging.getLogger("adapter.bridge")
 REMEMBERED_CHILDREN: Final = 1000
 """Subagents whose session is known by name; about what the longest conversations have."""
 
+ASKING_CHILDREN: Final = 200
+"""Subagents whose sessions are listened to; more than can have a question open (`room.MOST_OF_SESSION`)."""
+
 _HEARD: Final = ("approval/", "userInput/", "turn/", "view/")
 
 
@@ -82,10 +85,17 @@ class ChildSessions:
         before = self._asking.pop(child_id, None)
         if before is not None:
             before.end()
+        self._make_room()
         child = self._asking[child_id] = _Child(self, host, child_id)
         host.listen(child_id, child.receive)
         for event in events:
             child.receive(*event)
+
+    def _make_room(self) -> None:
+        """Listen no more to a child that waits for nothing, if there are too many: it is heard again when it asks."""
+        quiet = (child_id for child_id, child in self._asking.items() if not child.is_asking)
+        if len(self._asking) >= ASKING_CHILDREN and (child_id := next(quiet, None)) is not None:
+            self._asking.pop(child_id).end()
 
     def stop(self, params: Params) -> None:
         """Stop the subagent that asks for what nobody can be asked; not the turn, which has other things to do
@@ -168,6 +178,11 @@ class _Child:
             state.raw, state.kind = item, "subagent"
             state.status = "inProgress" if method != "item/completed" else "completed"
             self._family.learn(state)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether something that it asked is not settled."""
+        return self.dialogs.is_asking or self.questions.is_asking
 
     def end(self) -> None:
         self.dialogs.withdraw_all()

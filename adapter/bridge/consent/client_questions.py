@@ -8,7 +8,11 @@ from typing import Any, Final
 import anyio
 
 from adapter.acp import elicitation
+from adapter.bridge.consent.refusals import Refusals
+from adapter.bridge.consent.room import MOST_OF_SESSION, Room
 from adapter.bridge.projection import Projection
+from adapter.msp.session import Session
+from adapter.wire.background import Background
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
 from adapter.wire.framing import FrameTooLarge
 from adapter.wire.peer import BadAnswer, Peer
@@ -23,13 +27,22 @@ CANNOT_ASK: Final = (
     "whatever else needs permission in this session."
 )
 
+TOO_MANY: Final = "more questions are open than may be at once"
+
 
 class ClientQuestions:
-    """Remembers for the session what the client has turned out not to have. `forms`: it can show forms."""
+    """Remembers for the session what the client has turned out not to have. `forms`: it can show forms. `room` is what
+    may be open at the client at once, in all its sessions."""
 
-    def __init__(self, peer: Peer, projection: Projection, *, forms: bool) -> None:
+    def __init__(
+        self, peer: Peer, projection: Projection, background: Background, room: Room | None = None, *, forms: bool
+    ) -> None:
         self._peer = peer
         self._projection = projection
+        self._refusals = Refusals(background)
+        self._has_refused = False
+        self.room = Room(MOST_OF_SESSION, room)
+        """What may be open in this session and those of its subagents."""
         self.forms = forms
         self.permissions = True
 
@@ -37,6 +50,14 @@ class ClientQuestions:
     def session_id(self) -> str:
         """The client's session, in which everything is asked."""
         return self._projection.session_id
+
+    def refuse(self, session: Session, params: Params) -> bool:
+        """Answer a question for which there is no room as not allowed. False if it has no answer, since the host has
+        asked too much for that too."""
+        if not self._has_refused:
+            self._has_refused = True
+            log.warning("a session asks more than may be open at once; what is beyond is refused")
+        return self._refusals.refuse(session.host, session.session_id, params, TOO_MANY)
 
     async def permission(self, request: Params) -> Params | None:
         """The client's answer to a permission request, None if none came that could mean anything. What is asked about

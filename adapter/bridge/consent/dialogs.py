@@ -30,6 +30,9 @@ UPDATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 2.0
 """How long it may take to tell what is open after it has refused a decision; what is known counts then."""
 
+REMEMBERED_APPROVALS: Final = 1000
+"""Approvals of a session of which it is known that they have been decided, and not yet that they are settled."""
+
 _SETTLED_KINDS: Final = frozenset({"approvalNotFound", "approvalAlreadyResolved"})
 _STALE: Final = "approvalRequirementStale"
 _CHOICE_INVALID: Final = "approvalChoiceInvalid"
@@ -63,6 +66,7 @@ class _Asked:
         """The host has taken the decision, and asks on."""
         self.decided = False
         """For good; only the host's word that it is settled is still to come."""
+        self.takes_room = True
         self.following: Params | None = None
         """What the host asked while a decision was on its way."""
 
@@ -129,6 +133,9 @@ class Dialogs:
         approval_id = params["approvalId"]
         before = self._asked.get(approval_id)
         self.withdraw(approval_id)
+        if not self._client.room.take():
+            return self._refuse(params)
+        self._forget_decided()
         asked = self._asked[approval_id] = _Asked(params, again=again)
         if before is not None and before.refused.is_set():
             asked.refuse()
@@ -137,6 +144,17 @@ class Dialogs:
             shown = permission.question(params, workspace=self._projection.workspace, by_subagent=self._of_child)
             self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
+        return None
+
+    def _refuse(self, params: Params) -> None:
+        """Too much is open at the client for this to be asked, too."""
+        if not self._client.refuse(self._session, params) and params.get("turnId") in self._session.fold.turns.running:
+            self._stop(params)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether an approval is not decided."""
+        return any(not asked.decided for asked in self._asked.values())
 
     def resolved(self, params: Params) -> None:
         """The host has settled an approval, whoever decided it."""
@@ -157,6 +175,19 @@ class Dialogs:
         asked = self._asked.pop(approval_id, None)
         if asked is not None:
             asked.scope.cancel()
+            self._make_room(asked)
+
+    def _make_room(self, asked: _Asked) -> None:
+        """Nobody is asked this any more."""
+        if asked.takes_room:
+            asked.takes_room = False
+            self._client.room.give_back()
+
+    def _forget_decided(self) -> None:
+        """A host may never say that something is settled which it has taken the last decision for."""
+        decided = (approval_id for approval_id, asked in self._asked.items() if asked.decided)
+        if len(self._asked) >= REMEMBERED_APPROVALS and (approval_id := next(decided, None)) is not None:
+            self.withdraw(approval_id)
 
     def turns_over(self, turn_ids: Collection[str]) -> None:
         """Take the dialogs of turns that are over off the screen, and those that name no turn; not those of subagents,
@@ -271,6 +302,8 @@ class Dialogs:
         asked.deciding = False
         asked.taken = True
         asked.decided = ack.get("terminal") is True
+        if asked.decided:
+            self._make_room(asked)
         if asked.following is not None:
             self.ask(asked.following)
         return None

@@ -88,12 +88,25 @@ class Questions:
         """Put a question to the user; the same one is not put again."""
         if params["userInputId"] in self._asked:
             return
+        if not self._client.room.take():
+            return self._refuse(params)
         asked = self._asked[params["userInputId"]] = _Asked(params, read_questions(params) or ())
         if asked.questions and not self._client.forms and not self._is_stopped(asked.turn_id):
             # At once, since they are answered in the order in which they are shown.
             self._by_text(asked)
         else:
             self._background.start(self._put, asked)
+        return None
+
+    def _refuse(self, params: Params) -> None:
+        """Too much is open at the client for this to be asked, too."""
+        if not self._client.refuse(self._session, params) and params.get("turnId") in self._session.fold.turns.running:
+            self._stop(params)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question is not settled."""
+        return bool(self._asked)
 
     def settled(self, params: Params) -> None:
         """The host has settled a question, whoever answered it: it is taken off the screen."""
@@ -270,7 +283,8 @@ class Questions:
         return None
 
     def _forget(self, asked: _Asked) -> None:
-        self._asked.pop(asked.input_id, None)
+        if self._asked.pop(asked.input_id, None) is not None:
+            self._client.room.give_back()
         if asked in self._in_text:
             self._in_text.remove(asked)
         asked.scope.cancel()

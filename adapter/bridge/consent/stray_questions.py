@@ -7,11 +7,10 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from adapter.bridge.consent import permission
+from adapter.bridge.consent.refusals import Refusals
 from adapter.msp.errors import HostGone, MspError
 from adapter.msp.event_routing import QUESTIONS
 from adapter.msp.host import Host
-from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
@@ -22,6 +21,11 @@ log = logging.getLogger("adapter.bridge")
 
 MOST_WAITING: Final = 1000
 """Events of one session that wait until it is known whose it is; that takes one answer of the host."""
+
+MOST_PLACED: Final = 100
+"""Sessions of which it is found out at once whose they are."""
+
+UNKNOWN: Final = "the session is not open in the editor"
 
 Events: TypeAlias = list[tuple[str, Params]]
 
@@ -39,12 +43,19 @@ class StrayQuestions:
         self._conversations = conversations
         self._has_closed = has_closed
         self._background = background
+        self._refusals = Refusals(background)
+        self._placing = 0
 
     def receive(self, host: Host, session_id: str, method: str, params: Params) -> None:
         """Take in a question of a session of this host; must not block."""
         known = [each for each in self._here(host) if each.children.knows(session_id)]
         if known:
             return known[0].children.adopt(host, session_id, [(method, params)])
+        if self._placing >= MOST_PLACED:
+            log.warning("many sessions that are not open here ask for something; it is refused")
+            self._refusals.refuse(host, session_id, params, UNKNOWN)
+            return None
+        self._placing += 1
         events: Events = [(method, params)]
         host.listen(session_id, lambda *event: _keep(events, event))
         self._background.start(self._place, host, session_id, events)
@@ -54,7 +65,10 @@ class StrayQuestions:
         return [conversation for conversation in self._conversations() if conversation.host is host]
 
     async def _place(self, host: Host, session_id: str, events: Events) -> None:
-        parent = await self._parent(host, session_id)
+        try:
+            parent = await self._parent(host, session_id)
+        finally:
+            self._placing -= 1
         if any(each.session_id == session_id for each in self._here(host)):
             # It is open by now, and whoever opens a session is told what it asks.
             return None
@@ -62,11 +76,10 @@ class StrayQuestions:
             return parent.children.adopt(host, session_id, events)
         host.unlisten(session_id)
         log.warning("a session that is not open here asks for something; it is refused")
-        session = Session(host, session_id, lambda change: None, self._background)
         # The newest copy of each: most questions are told twice.
         questions = {_id(params): params for method, params in events if method in QUESTIONS}
         for params in questions.values():
-            await self._refuse(session, params)
+            self._refusals.refuse(host, session_id, params, UNKNOWN)
         return None
 
     async def _parent(self, host: Host, session_id: str) -> Conversation | None:
@@ -85,20 +98,6 @@ class StrayQuestions:
         known = [each for each in here if each.children.knows(session_id)]
         busy = [each for each in here if each.is_busy]
         return next((few[0] for few in (known, busy, here) if len(few) == 1), None)
-
-    async def _refuse(self, session: Session, params: Params) -> None:
-        choices = params.get("availableChoices")
-        choice_id = permission.refusal(permission.options(choices), choices)
-        approval_id, input_id, turn_id = params.get("approvalId"), params.get("userInputId"), params.get("turnId")
-        try:
-            if isinstance(input_id, str):
-                await session.cancel_input(input_id, "the session is not open in the editor")
-            elif isinstance(approval_id, str) and choice_id is not None:
-                await session.decide(approval_id, params.get("currentRequirementId"), choice_id)
-            elif isinstance(turn_id, str):
-                await session.interrupt(turn_id)
-        except (MspError, HostGone) as error:
-            log.info("the host did not take a refusal: %s", error)
 
 
 def _id(params: Params) -> str:
