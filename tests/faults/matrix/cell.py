@@ -60,6 +60,10 @@ HELLO: Final = f"hello\n{CANARY}"
 HELLO_ANSWER: Final = "You said: hello — noted ✓"
 """The answer repeats the first line."""
 
+AGAIN: Final = f"once more\n{CANARY}"
+AGAIN_ANSWER: Final = "You said: once more — noted ✓"
+"""What is asked when the fault is over, in other words than what was asked before."""
+
 
 class Wrong(AssertionError):
     """What is not as it should be."""

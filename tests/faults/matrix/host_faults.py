@@ -72,6 +72,8 @@ def _a_kind(kind: str) -> Callable[[Phase], str | None]:
 
 
 def _followed(phase: Phase) -> str | None:
+    if phase.method == "item/delta":
+        return "pieces of text have no order but that in which they come"
     return to_lines(phase) or (None if phase.name not in NOTHING_FOLLOWS else "nothing follows it")
 
 
@@ -79,8 +81,12 @@ def _to_events(phase: Phase) -> str | None:
     return None if phase.at == "event" and phase.method not in _WITHOUT_CURSOR else "no event of a session"
 
 
-NOTHING_FOLLOWS: Final = frozenset({""})
-"""The phases in which the host says nothing more by itself for a while."""
+NOTHING_FOLLOWS: Final = frozenset(
+    {"handshake", "abilities-list", "new", "new-skills", "load", "resume", "fork-read", "fork", "fork-resume", "list"}
+    | {"gap", "move-greet", "move-resume", "read-greet", "read-session", "read-page", "read-output", "patch"}
+    | {"close-events", "closed", "deleted"}
+)
+"""The phases in which the host says nothing more before it is asked for more."""
 
 _WITHOUT_CURSOR: Final = frozenset({"approval/request", "userInput/request", "session/deleteCompleted"})
 

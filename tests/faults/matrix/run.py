@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from adapter.msp.vocabulary import METHODS
 from tests.adapter_process import Json
 from tests.faults.matrix import tampering_host
-from tests.faults.matrix.cell import HELLO, OK, Cell, Wrong, outcome, running
-from tests.faults.matrix.fault import OR, STOPPED, TIMEOUT, Fault, expected, plan_of
+from tests.faults.matrix.cell import AGAIN, AGAIN_ANSWER, OK, Cell, Wrong, outcome, running
+from tests.faults.matrix.fault import DIED, OR, STOPPED, TIMEOUT, Fault, expected, plan_of
 from tests.faults.matrix.limits import limit
 from tests.faults.matrix.phases import NEWEST, Phase
 from tests.faults.matrix.shown import CONSENTED
@@ -189,9 +190,9 @@ def _another_prompt(cell: Cell) -> str:
             return outcome(answer, _is_anything)
         cell.session = answer["result"]["sessionId"]
     cell.look()
-    came = outcome(cell.answer(cell.prompt(cell.session, HELLO)), _has_ended)
+    came = outcome(cell.answer(cell.prompt(cell.session, AGAIN)), _has_ended)
     if came == OK:
-        cell.must_have_said(cell.session)
+        cell.must_have_said(cell.session, AGAIN_ANSWER)
     return came
 
 
@@ -200,7 +201,7 @@ def _is_anything(result: Json) -> bool:
 
 
 def _has_ended(result: Json) -> bool:
-    return bool(result["stopReason"] == "end_turn")
+    return bool(result.get("stopReason") == "end_turn")
 
 
 def _beside(cell: Cell, phase: Phase, fault: Fault) -> Callable[[], None] | None:
@@ -208,13 +209,15 @@ def _beside(cell: Cell, phase: Phase, fault: Fault) -> Callable[[], None] | None
     if phase.early:
         return None
     if fault.leaves == "host" or phase.restricted:
-        return _bystander(cell, same_host=True)
+        silent = fault.group == "lost" and phase.at == "answer" and METHODS[phase.method].kind == "command"
+        return _bystander(cell, same_host=True, may_be_ended=silent)
     # Only this version lets go of a session without an end.
     return _bystander(cell, same_host=False) if phase.version == NEWEST else None
 
 
-def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
-    """A turn of another session that is under way; gives what ends it, and shows that it was let alone."""
+def _bystander(cell: Cell, *, same_host: bool, may_be_ended: bool = False) -> Callable[[], None]:
+    """A turn of another session that is under way; gives what ends it, and shows that it was let alone. A host that has
+    not answered a command and said nothing else is ended, and what waits there is told so."""
     session = cell.must("session/new", cwd=str(cell.workspace), mcpServers=[])["sessionId"]
     if same_host:
         asking = cell.prompt(session, "approve")
@@ -222,7 +225,12 @@ def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
 
         def consent() -> None:
             cell.allow(question)
-            cell.must_end(asking, "end_turn")
+            answer = cell.answer(asking)
+            if may_be_ended and outcome(answer, _is_anything) == DIED:
+                cell.hosts_gone.add(str(tampering_host.struck_host(cell.folder)))
+                return
+            if not _has_ended(answer.get("result", {})):
+                raise Wrong(f"the turn of another session: {answer}")
             cell.must_have_said(session, CONSENTED)
 
         return consent
@@ -234,7 +242,7 @@ def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
         cell.adapter.notify("session/cancel", {"sessionId": session})
         cell.must_end(working, "cancelled")
         cell.look()
-        cell.must_end(cell.prompt(session, HELLO), "end_turn")
-        cell.must_have_said(session)
+        cell.must_end(cell.prompt(session, AGAIN), "end_turn")
+        cell.must_have_said(session, AGAIN_ANSWER)
 
     return stop
