@@ -3,8 +3,8 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import anyio
 import anyio.abc
@@ -21,6 +21,11 @@ KEPT_BYTES = 64 * 1024
 
 # Keeps a host from replacing its own binary because it was asked something (msp.md §23.1).
 PROBE_ENVIRONMENT = {"MUSE_NO_AUTO_UPDATE": "1"}
+
+
+# Entered with the pid of each process that is started here, and left when nothing of its group is there any more: for
+# whoever has to know of all processes that run.
+watch: Callable[[int], AbstractContextManager[object]] = nullcontext
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -76,11 +81,12 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
         except RuntimeError as error:  # no thread to wait for it with
             raise OSError(str(error)) from None
     stdout, stderr = _Kept(), _Kept()
-    try:
-        with anyio.move_on_after(timeout) as limit:
-            await _read_to_end(process, stdout, stderr)
-    finally:
-        await _end(process)
+    with watch(process.pid):
+        try:
+            with anyio.move_on_after(timeout) as limit:
+                await _read_to_end(process, stdout, stderr)
+        finally:
+            await _end(process)
     exit_code = None if limit.cancelled_caught else process.returncode
     return Output(stdout.whole_lines(), stderr.whole_lines(), exit_code)
 

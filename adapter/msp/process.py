@@ -3,8 +3,8 @@
 The contract of the end (`msp.md §23.3`): close stdin and let the host record what was running, wait `CLOSE_GRACE`,
 then SIGTERM to its process group, wait `TERM_GRACE`, then SIGKILL. The process counts as gone when it is reaped, even
 if a grandchild still holds its pipes; whatever is left in its group is ended too, and reaped where that falls to us
-(`fault-cases.md F5`). Then what it has left in sessions of their own is ended, as far as its mark shows. Every wait is
-bounded, and cancelling the ladder skips to SIGKILL.
+(`fault-cases.md F5`). Then what it has left elsewhere is ended, as far as its mark, its session, or a look at what it
+had started before each step shows. Every wait is bounded, and cancelling the ladder skips to SIGKILL.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 import anyio
 import msgspec
 from anyio.abc import Process
 
 from adapter.msp import sweep
-from adapter.msp.process_mark import Mark, guard, marked, next_mark
+from adapter.msp.process_mark import guard, marked, next_mark, now_runs
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
@@ -38,6 +39,13 @@ REAP_GRACE = 2.0
 GROUP_GRACE = 0.5
 """Seconds what a host left running in its group has between SIGTERM and SIGKILL, and then to be reaped."""
 
+LOOK_SECONDS = 1.0
+"""Seconds that a look at what it has started may hold up the next step; it takes some hundredths of one."""
+
+REAPED_ELSEWHERE_LOOKS = 15
+"""How many times the event loop may go round, `GROUP_POLL` apart, before it is nobody's what has ended and was not
+reaped."""
+
 STRAY_KILL_SECONDS = 1.0
 """Seconds what a host left outside its group may take to be gone after SIGKILL; before that it has `GROUP_GRACE`."""
 
@@ -48,6 +56,9 @@ if sys.platform == "win32":
     _KILL: Final = signal.SIGTERM  # which nothing can catch there
 else:
     _KILL: Final = signal.SIGKILL
+
+
+_T = TypeVar("_T")
 
 
 class HostCommand(msgspec.Struct, frozen=True):
@@ -67,14 +78,15 @@ class HostProcess:
     def __init__(
         self,
         command: HostCommand,
-        mark: Mark | None,
+        family: sweep.Family | None,
         process: Process,
         stdin: FdWriter,
         stdout: FdReader,
         stderr: FdReader,
     ) -> None:
         self.command = command
-        self._mark = mark
+        self._family = family
+        """What it has started; None where that cannot be seen."""
         self.pid = process.pid
         self.stdin = stdin
         self.stdout = stdout
@@ -119,10 +131,9 @@ class HostProcess:
         finally:
             for fd in theirs:
                 os.close(fd)
-        _running.add(process.pid)
-        if mark is None:
-            guard().tell(f"+{process.pid}")
-        return cls(command, mark, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
+        began = now_runs(process.pid)
+        family = sweep.Family(str(mark), {process.pid: began}) if mark is not None else None
+        return cls(command, family, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
 
     @property
     def exit_code(self) -> int | None:
@@ -145,26 +156,28 @@ class HostProcess:
 
     async def end(self, close_grace: float = CLOSE_GRACE) -> None:
         """Climb the ladder until the process and its group are gone. The pipes stay readable until `close_pipes`."""
-        self.stdin.close()
         if self._ended:
             return
         try:
+            await self._look()
+            self.stdin.close()
             await self._reaped_within(close_grace)
             if self.exit_code is None:
+                await self._look()
                 self._signal(signal.SIGTERM)
                 await self._reaped_within(TERM_GRACE)
             await self._end_group()
         finally:
+            self.stdin.close()
             with anyio.CancelScope(shield=True):
                 if self.exit_code is None or self._group_lives():
+                    await self._look()
                     self._signal(_KILL)
                     await self._reaped_within(REAP_GRACE)
                     await self._group_reaped_within(GROUP_GRACE)
-                _running.discard(self.pid)
                 await self._end_strays()
             self._ended = True
-            if self._mark is None:
-                guard().tell(f"-{self.pid}")
+            guard().ended(self.pid)
 
     def close_pipes(self) -> None:
         """Let go of the pipes; whoever still reads them sees end of file."""
@@ -190,13 +203,19 @@ class HostProcess:
             while self._reap_group():  # noqa: ASYNC110 - as above
                 await anyio.sleep(GROUP_POLL)
 
+    async def _look(self) -> None:
+        """Learn what it has started, as long as it shows that."""
+        if self._family is not None and self.exit_code is None:
+            with anyio.move_on_after(LOOK_SECONDS), contextlib.suppress(RuntimeError, OSError):
+                await _in_thread(self._family.look)
+
     async def _end_strays(self) -> None:
-        """End what it has started in other sessions than its own. Not on the loop: there may be many processes."""
-        if self._mark is not None:
-            # Where there is no thread or no descriptor to be had, what is left is the guardian's. Nothing else that is
-            # done in threads, and may hang there, can keep this waiting.
+        """End what it has started in other groups than its own. Where there is no thread or no descriptor to be had,
+        what is left is the guardian's."""
+        if self._family is not None:
             with contextlib.suppress(RuntimeError, OSError):
-                await anyio.to_thread.run_sync(_end_family, str(self._mark), limiter=anyio.CapacityLimiter(1))
+                await _in_thread(partial(_end_family, self._family))
+                await _reap_orphans(guard().running - {self.pid})
 
     def _reap_group(self) -> bool:
         """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose
@@ -232,10 +251,24 @@ class HostProcess:
                 os.killpg(self.pid, signum)
 
 
-_running: Final[set[int]] = set()
-"""Those that are waited for."""
+def _end_family(family: sweep.Family) -> None:
+    sweep.end(family, grace=0.0, term_grace=GROUP_GRACE, kill_seconds=STRAY_KILL_SECONDS)
 
 
-def _end_family(mark: str) -> None:
-    sweep.end(sweep.Family(mark), grace=0.0, term_grace=GROUP_GRACE, kill_seconds=STRAY_KILL_SECONDS)
-    sweep.reap_orphans(_running)
+async def _reap_orphans(but: Collection[int]) -> None:
+    """Reap what has ended and is a child of this process without having been started by it: so it is for the first
+    process of a container, and for a sub-reaper (`fault-cases.md F5`). Whatever somebody waits for is left to them, and
+    to the event loop, which may be busy for long, what it can reap itself."""
+    dead = (await _in_thread(sweep.dead_children)).difference(but)
+    for _ in range(REAPED_ELSEWHERE_LOOKS):
+        if not dead:
+            return
+        await anyio.sleep(GROUP_POLL)
+        dead = sweep.still_dead(dead)
+    sweep.reap(dead)
+
+
+async def _in_thread(function: Callable[[], _T]) -> _T:
+    """Not on the loop: there may be many processes. Nothing else that is done in threads, and may hang there, can keep
+    this waiting."""
+    return await anyio.to_thread.run_sync(function, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)

@@ -12,7 +12,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -20,7 +21,8 @@ import msgspec
 
 from adapter.msp import sweep
 from adapter.msp.guardian import Guardian
-from adapter.msp.sweep import began_at, can_look
+from adapter.msp.sweep import began_at, can_look, row_of
+from host_probe import brief_run
 
 VARIABLE: Final = sweep.VARIABLE
 
@@ -71,9 +73,7 @@ _spawned: Final = [0]
 def guard() -> Guardian:
     """The guardian of this process, started if it is not there; it ends with the interpreter."""
     guardian = _guardian()
-    # All that the first process of a container has started is ended with it.
-    if os.getpid() != 1:
-        guardian.start()
+    guardian.start()
     return guardian
 
 
@@ -82,7 +82,25 @@ def _guardian() -> Guardian:
     began = _began()
     guardian = Guardian(f"{os.getpid()}:{began}" if began is not None else "")
     atexit.register(guardian.leave)
+    brief_run.watch = _watched
     return guardian
+
+
+def now_runs(pid: int) -> int:
+    """Tell the guardian of a process that this one has just started; when that began, 0 where it cannot be seen."""
+    row = row_of(pid) if _began() is not None else None
+    began = row.began if row is not None else 0
+    guard().started(pid, began)
+    return began
+
+
+@contextmanager
+def _watched(pid: int) -> Iterator[None]:
+    now_runs(pid)
+    try:
+        yield
+    finally:
+        guard().ended(pid)
 
 
 def _began() -> int | None:

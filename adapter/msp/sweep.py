@@ -1,5 +1,6 @@
 """Ending all that was started for Muse by one adapter, or one of its hosts, wherever it went: what carries the mark of
-`process_mark` in its environment, what that has started, and whatever is in a session with it.
+`process_mark` in its environment, what that has started, and whatever is in a session with it or with a process that
+is known to have been started. Where there is an adapter among that, all of its own is meant too.
 
 This is also the program that does it for an adapter that was killed (`guardian`). As such it runs without installed
 packages, also while those are being replaced: it uses the standard library only.
@@ -12,7 +13,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -36,15 +38,9 @@ QUIET_SECONDS: Final = 0.4
 POLL: Final = 0.05
 """Seconds between looks; nothing tells when a process ends that is no child."""
 
-REAPED_ELSEWHERE_SECONDS: Final = 0.3
-"""How long what has ended may wait for whoever started it, before it is nobody's."""
-
 MAX_ENVIRON: Final = 2 * 1024 * 1024
 
 _CHUNK: Final = 32 * 1024
-
-OVER: Final = "over"
-"""What the guardian is told when all has been ended in order."""
 
 KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
 
@@ -117,10 +113,15 @@ def can_look() -> bool:
 
 
 class Family:
-    """What carries `mark` (`PID:START` of an adapter, or `PID:START:SPAWN` of one host), and what belongs to it."""
+    """What carries `mark` (`PID:START` of an adapter, or `PID:START:SPAWN` of one host), and what belongs to it.
+    `leaders` are processes that are known to have been started with it, and when they began: each leads a session."""
 
-    def __init__(self, mark: str) -> None:
-        self._mark = mark
+    def __init__(self, mark: str, leaders: Mapping[int, int]) -> None:
+        self._marks = {mark}
+        """Those that are looked for, whole or without their last part: an adapter among the found ones gives what it
+        starts marks of its own."""
+        self._leaders = dict(leaders)
+        """Of all sessions that are ours, also of those whose leader has ended: whoever is in one stays in it."""
         self._known: dict[int, int] = {}
         """Those found so far, by pid, and when they began: what has cleared its environment is known by its parent,
         and no longer when that has ended."""
@@ -132,20 +133,31 @@ class Family:
         living = {pid: row for pid, row in table.items() if not row.ended and pid not in self._out_of_reach}
         for pid in _with_ancestors(os.getpid(), table):
             living.pop(pid, None)
-        found = {pid for pid, began in self._known.items() if pid in living and living[pid].began == began}
-        found |= {pid for pid in living if pid not in found and self._carries(pid)}
-        more = found
-        while more:
+        peopled = {row.session for row in living.values()}
+        # A number is given to another process only when nobody is left in the session.
+        self._leaders = {
+            pid: began
+            for pid, began in self._leaders.items()
+            if pid in peopled and (pid not in table or table[pid].began == began)
+        }
+        found = more = {pid for pid, began in self._known.items() if pid in living and living[pid].began == began}
+        marks = {pid: carried for pid in living if pid not in found and (carried := marks_of(pid))}
+        while True:
+            self._marks |= {f"{pid}:{living[pid].began}" for pid in more}
             # Each host has a session of its own, so all that is in one with what it started is its own, too; unless
             # that came into a session of somebody else, whose leader would have to live.
-            sessions = {living[pid].session for pid in found} - {0}
-            sessions = {leader for leader in sessions if leader in found or _has_ended(leader, table)}
+            for leader in {living[pid].session for pid in more} - self._leaders.keys() - {0}:
+                if leader in found or _has_ended(leader, table):
+                    self._leaders[leader] = table[leader].began if leader in table else 0
             more = {
                 pid
                 for pid, row in living.items()
-                if pid not in found and (row.parent in found or row.session in sessions)
+                if pid not in found
+                and (row.parent in found or row.session in self._leaders or self._are_ours(marks.get(pid, ())))
             }
-            found |= more
+            if not more:
+                break
+            found = found | more
         self._known = {pid: living[pid].began for pid in found}
         return sorted(found)
 
@@ -160,8 +172,8 @@ class Family:
                 except PermissionError:
                     self._out_of_reach.add(pid)
 
-    def _carries(self, pid: int) -> bool:
-        return any(mark == self._mark or mark.startswith(self._mark + ":") for mark in marks_of(pid))
+    def _are_ours(self, marks: Iterable[str]) -> bool:
+        return any(mark in self._marks or mark.rpartition(":")[0] in self._marks for mark in marks)
 
 
 def _has_ended(pid: int, table: dict[int, Row]) -> bool:
@@ -186,8 +198,8 @@ def _with_ancestors(pid: int, table: dict[int, Row]) -> set[int]:
 class Groups:
     """Process groups, where nothing else can be known of processes."""
 
-    def __init__(self, leaders: set[int]) -> None:
-        self._leaders = leaders
+    def __init__(self, leaders: Iterable[int]) -> None:
+        self._leaders = set(leaders)
 
     def look(self) -> list[int]:
         """Those that have members."""
@@ -210,6 +222,11 @@ def _is_there(group: int) -> bool:
     except OSError:
         pass
     return False
+
+
+def started_by(mark: str, leaders: Mapping[int, int]) -> Family | Groups:
+    """What an adapter has started; without a mark, what is in the groups that it has told of."""
+    return Family(mark, leaders) if mark else Groups(leaders)
 
 
 # -- the ladder
@@ -258,40 +275,43 @@ def _found(those: Family | Groups) -> list[int] | None:
 # -- what is handed to us
 
 
-def reap_orphans(but: Collection[int]) -> None:
-    """Reap what has ended and is a child of this process without having been started by it: so it is for the first
-    process of a container, and for a sub-reaper (`fault-cases.md F5`). `but` are those that somebody waits for."""
-    deadline = time.monotonic() + REAPED_ELSEWHERE_SECONDS
-    dead = _dead_children() - set(but)
-    while dead and time.monotonic() < deadline:
-        time.sleep(POLL)
-        dead &= _dead_children()
-    for pid in dead:
+def dead_children() -> set[int]:
+    """What has ended and is left to this process to reap."""
+    return _dead_children_of(_table())
+
+
+def still_dead(pids: Iterable[int]) -> set[int]:
+    """Those of them that have not been reaped since."""
+    return _dead_children_of({pid: row for pid in pids if (row := row_of(pid))})
+
+
+def reap(pids: Iterable[int]) -> None:
+    """Reap those that have ended."""
+    for pid in pids:
         with contextlib.suppress(ChildProcessError):
             if sys.platform != "win32":
                 os.waitpid(pid, os.WNOHANG)
 
 
-def _dead_children() -> set[int]:
-    return {pid for pid, row in _table().items() if row.ended and row.parent == os.getpid()}
+def _dead_children_of(table: Mapping[int, Row]) -> set[int]:
+    return {pid for pid, row in table.items() if row.ended and row.parent == os.getpid()}
 
 
 # -- the program
 
 
-def main(mark: str) -> None:
-    """Wait until the adapter at the other end of stdin is gone, and end what it has left; nothing, if it says that all
-    is over. Without a mark, it tells of the groups that it starts (`+PID`) and of those that have ended (`-PID`)."""
-    leaders: set[int] = set()
-    for line in sys.stdin:
-        word = line.strip()
-        if word == OVER:
-            return
-        if word[1:].isdecimal():
-            (leaders.add if word[0] == "+" else leaders.discard)(int(word[1:]))
-    those = Family(mark) if mark else Groups(leaders)
+def main(mark: str, told: Iterable[str]) -> None:
+    """Wait until the adapter at the other end of stdin is gone, and end what it has left. It tells of what it starts
+    (`+PID:BEGAN`) and of what has ended (`-PID:BEGAN`), by that pipe, or by `told` if that was read before."""
+    leaders: dict[int, int] = {}
+    for word in chain(told, sys.stdin):
+        pid, _, began = word[1:].strip().partition(":")
+        if word.startswith("+") and pid.isdecimal() and began.isdecimal():
+            leaders[int(pid)] = int(began)
+        elif word.startswith("-") and pid.isdecimal():
+            leaders.pop(int(pid), None)
     end(
-        those,
+        started_by(mark, leaders),
         grace=ORPHAN_GRACE,
         term_grace=ORPHAN_TERM_GRACE,
         kill_seconds=STUCK_SECONDS,
@@ -303,4 +323,4 @@ if __name__ == "__main__":
     for asking in ("SIGHUP", "SIGINT", "SIGTERM"):
         if hasattr(signal, asking):
             signal.signal(getattr(signal, asking), signal.SIG_IGN)
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:])

@@ -74,3 +74,59 @@ def test_f5_orphans_of_a_host_are_reaped(backend: str, script: str, close_grace:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+ANSWER = """
+import pathlib, sys, tempfile, threading, time
+import anyio
+from adapter.msp import process as module, sweep
+from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.process_mark import with_mark
+from host_probe.brief_run import run_briefly
+
+flag = pathlib.Path(tempfile.mkdtemp()) / "flag"
+looked_for, end_family = threading.Event(), module._end_family
+
+def after_a_death(*args):
+    looked_for.set()
+    time.sleep(0.2)
+    flag.touch()
+    for _ in range(200):
+        if sweep.dead_children():
+            break
+        time.sleep(0.01)
+    end_family(*args)
+
+module._end_family = after_a_death
+
+async def ask():
+    script = f"while [ ! -e {flag} ]; do sleep 0.01; done; exit 7"
+    answer = await run_briefly(["/bin/sh", "-c", script], with_mark({}), 60)
+    print(answer.exit_code, flush=True)
+
+async def main():
+    process = await HostProcess.spawn(HostCommand(["/bin/sh", "-c", "exec cat"], {}))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        tasks.start_soon(process.end)
+        while not looked_for.is_set():
+            await anyio.sleep(0.005)
+        time.sleep(2)
+
+anyio.run(main, backend=sys.argv[1])
+"""
+"""A program is asked something and ends while a host is being ended, and while the event loop is busy."""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_f5_the_exit_code_of_what_somebody_waits_for_is_theirs(backend: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ANSWER, backend],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import GONE_SECONDS, assert_gone, is_guardian, running, table, wait_until
+from tests.processes import GONE_SECONDS, assert_gone, descendants, is_guardian, running, table, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="marks are read where there is /proc")
 
@@ -28,16 +28,30 @@ import anyio
 from pathlib import Path
 from adapter.msp import guardian, process_mark, sweep
 from adapter.msp.process import HostCommand, HostProcess
+from host_probe.brief_run import run_briefly
 exec(sys.argv[1])
 
 async def main():
+    async with anyio.create_task_group() as tasks:
+        await obey(tasks)
+
+async def obey(tasks):
     process = None
     while line := await anyio.to_thread.run_sync(sys.stdin.readline):
         word, _, script = line.strip().partition(" ")
+        command = ["/bin/sh", "-c", script]
         if word == "start":
-            process = await HostProcess.spawn(HostCommand(["/bin/sh", "-c", script], os.environ))
+            process = await HostProcess.spawn(HostCommand(command, os.environ))
             said = await process.stdout.receive()
             print(said.decode().strip(), flush=True)
+        elif word == "ask":
+            tasks.start_soon(run_briefly, command, process_mark.with_mark(os.environ), 600)
+            print("asked", flush=True)
+        elif word == "tell":
+            for began in range(int(script)):
+                process_mark.guard().started(10**7, began)
+                process_mark.guard().ended(10**7)
+            print("told", flush=True)
         else:
             await process.end(0)
             process.close_pipes()
@@ -45,7 +59,8 @@ async def main():
 
 anyio.run(main)
 """
-"""An adapter in small: starts hosts as it is told, ends the last one, and lets the others go when its input ends."""
+"""An adapter in small: starts hosts as it is told, asks a program, tells its guardian much, ends the last host, and
+lets the others go when its input ends."""
 
 
 class Starter:
@@ -81,6 +96,10 @@ class Starter:
         return time.monotonic() - began
 
 
+def is_sleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/comm").read_text() == "sleep\n"
+
+
 @contextmanager
 def starter(prepare: str = "", wrap: tuple[str, ...] = ()) -> Iterator[Starter]:
     process = subprocess.Popen(
@@ -104,6 +123,11 @@ def starter(prepare: str = "", wrap: tuple[str, ...] = ()) -> Iterator[Starter]:
                 os.kill(pid, signal.SIGKILL)
 
 
+BARE_GROUP = (
+    f'{sys.executable} -c \'import subprocess as s; print(s.Popen(["sleep", "600"], env={{}}, process_group=0).pid)\''
+)
+"""Prints what it starts in a group of its own, and in no session of its own, with nothing in its environment."""
+
 STUBBORN = "trap '' TERM HUP; "
 
 HOSTS = {
@@ -116,6 +140,9 @@ HOSTS = {
     "with one in a session of its own": "setsid sleep 600 & echo $!; exec cat",
     "with a stubborn one in a session of its own": "(trap '' TERM; exec setsid sleep 600) & echo $!; exec cat",
     "with one that forgets where it comes from": "setsid sh -c 'env -i sleep 600; true' & echo $!; exec sleep 600",
+    "that forgets where it comes from": "exec env -i sh -c 'echo $$; exec sleep 600'",
+    "with a forgetful one in its group": "env -i sleep 600 & echo $!; exec cat",
+    "with a forgetful one in its session": f"{BARE_GROUP}; exec cat",
     "that has ended before": "setsid sleep 600 & echo $!; exit 3",
     "behind a wrapper": "trap '' TERM; sh -c 'trap \"\" TERM; setsid sleep 600 & echo $$ $!; sleep 600; true'; true",
 }
@@ -181,6 +208,85 @@ def test_a_guardian_that_was_killed_is_replaced_with_the_next_host() -> None:
         assert not any(row.pid == first for row in table()), "it is reaped"
 
 
+@pytest.mark.parametrize("shell", ["/bin/sh", "/nowhere/sh"], ids=["shell", "Python"])
+def test_f2_it_remembers_those_that_run_of_many_that_it_was_told_of(shell: str) -> None:
+    with starter(f"guardian.SHELL = '{shell}'") as adapter:
+        adapter.start(HOSTS["polite"])
+        adapter.start(HOSTS["that forgets where it comes from"])
+        assert adapter.ask("tell 2000") == "told\n"
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
+def test_f2_what_is_asked_briefly_is_known_too() -> None:
+    with starter() as adapter:
+        assert adapter.ask("ask exec env -i sleep 600") == "asked\n"
+        wait_until(lambda: any(is_sleep(row.pid) for row in descendants(adapter.process.pid)))
+        adapter.pids += [row.pid for row in descendants(adapter.process.pid)]
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
+def test_f2_no_word_is_lost_on_a_guardian_that_does_not_listen() -> None:
+    with starter() as adapter:
+        adapter.start(HOSTS["polite"])
+        guardian = adapter.guardian()
+        os.kill(guardian, signal.SIGSTOP)
+        assert adapter.ask("tell 20000") == "told\n", "the pipe is full now"
+        adapter.start(HOSTS["that forgets where it comes from"])
+        os.kill(guardian, signal.SIGCONT)
+        wait_until(lambda: any(row.pid == guardian and row.state == "S" for row in table()))
+        adapter.start(HOSTS["polite"])
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
+def test_a_killed_guardian_is_replaced_with_the_end_of_a_host_as_well() -> None:
+    with starter() as adapter:
+        adapter.start(HOSTS["that forgets where it comes from"])
+        adapter.start(HOSTS["polite"])
+        first = adapter.guardian()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not running([first]))
+        assert adapter.ask("end") == "ended\n"
+        assert adapter.guardian() != first
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
+def test_a_stopped_guardian_is_no_way_out_of_an_orderly_end() -> None:
+    with starter() as adapter:
+        adapter.start("echo $$")
+        guardian = adapter.guardian()
+        os.kill(guardian, signal.SIGSTOP)
+        assert adapter.process.stdin is not None
+        adapter.process.stdin.close()
+        assert adapter.process.wait(GONE_SECONDS) == 0
+        assert not any(row.pid == guardian for row in table())
+
+
+@pytest.fixture
+def host_with_an_adapter(tmp_path: Path) -> str:
+    """A host that runs an adapter, whose host has started something that only the mark of that adapter shows."""
+    (tmp_path / "inner.py").write_text(PROGRAM)
+    inner = '(trap "" TERM; setsid sleep 600 & echo $!); exec cat'
+    return (
+        f"(echo '\\''start {inner}'\\''; exec sleep 600) | PYTHONPATH={ROOT} {sys.executable} {tmp_path}/inner.py ''"
+    ).replace("'\\''", "'")
+
+
+def test_f2_an_adapter_below_a_host_leaves_nothing_when_that_is_ended(host_with_an_adapter: str) -> None:
+    with starter() as adapter:
+        [stray] = adapter.start(host_with_an_adapter)
+        assert stray not in {row.pid for row in descendants(adapter.process.pid)}
+        assert running([stray])
+        assert adapter.ask("end") == "ended\n"
+        assert not running([stray])
+
+
+def test_f2_an_adapter_below_a_host_leaves_nothing_when_all_is_killed(host_with_an_adapter: str) -> None:
+    with starter() as adapter:
+        [stray] = adapter.start(host_with_an_adapter)
+        assert running([stray])
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
 def test_without_a_shell_it_waits_as_python() -> None:
     with starter("guardian.SHELL = '/nowhere/sh'; guardian.NAME = 'none'") as adapter:
         [host] = adapter.start(HOSTS["stubborn"])
@@ -219,6 +325,27 @@ def test_f2_what_a_host_left_in_a_session_of_its_own_is_ended_with_it() -> None:
         assert adapter.ask("end") == "ended\n"
         assert not running(pids[1:])
         assert running(pids[:1]), "that is another host's"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["setsid env -i sleep 600 & echo $!; exec cat", f"{BARE_GROUP}; exec cat", f"{BARE_GROUP}; exec sleep 600"],
+    ids=["elsewhere", "in its session", "in its session, deaf"],
+)
+def test_f2_what_has_cleared_its_environment_is_ended_with_its_host(script: str) -> None:
+    with starter() as adapter:
+        [bare] = adapter.start(script)
+        assert running([bare])
+        assert adapter.ask("end") == "ended\n"
+        assert not running([bare])
+
+
+def test_f2_what_has_cleared_its_environment_in_the_session_of_a_dead_host_is_ended() -> None:
+    with starter() as adapter:
+        [bare] = adapter.start(f"{BARE_GROUP}; exit 3")
+        assert running([bare])
+        assert adapter.ask("end") == "ended\n"
+        assert not running([bare])
 
 
 def test_what_is_still_there_at_an_orderly_end_is_ended_by_it() -> None:

@@ -42,9 +42,9 @@ def sleeping(script: str = "exec sleep 600", mark: str = MARK) -> Iterator[tuple
 
 def test_a_host_and_an_adapter_are_told_apart_from_others() -> None:
     with sleeping() as (one, _), sleeping(mark=f"{ADAPTER}:201") as (two, _), sleeping(mark=f"{ADAPTER}1:200"):
-        assert Family(MARK).look() == [one]
-        assert Family(ADAPTER).look() == sorted([one, two])
-        assert Family(ADAPTER[:-1]).look() == Family(ADAPTER[1:]).look() == []
+        assert Family(MARK, {}).look() == [one]
+        assert Family(ADAPTER, {}).look() == sorted([one, two])
+        assert Family(ADAPTER[:-1], {}).look() == Family(ADAPTER[1:], {}).look() == []
 
 
 def test_what_has_cleared_its_environment_is_found_by_its_parent_and_kept_after_that() -> None:
@@ -55,7 +55,7 @@ def test_what_has_cleared_its_environment_is_found_by_its_parent_and_kept_after_
     ) as top:
         assert top.stdout is not None
         bare = int(top.stdout.readline())
-        family = Family(MARK)
+        family = Family(MARK, {})
         try:
             assert bare in family.look() and len(family.look()) == 3
             row = sweep.row_of(bare)
@@ -70,19 +70,19 @@ def test_what_has_cleared_its_environment_is_found_by_its_parent_and_kept_after_
 
 def test_what_this_runs_below_is_never_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK])
-    family = Family(MARK)
+    family = Family(MARK, {})
     found = family.look()
     assert not {os.getpid(), os.getppid()} & set(found)
 
 
 def test_a_pid_that_is_used_again_is_not_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
     with sleeping() as (pid, _):
-        family = Family(MARK)
+        family = Family(MARK, {})
         assert family.look() == [pid]
         monkeypatch.setattr(sweep, "began_at", lambda pid: 1)
         family.signal(sweep.KILL)
         monkeypatch.undo()
-        assert Family(MARK).look() == [pid]
+        assert Family(MARK, {}).look() == [pid]
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, rows: dict[int, Row], marked: int) -> None:
@@ -95,7 +95,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, rows: dict[int, Row], marked: int) 
 def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """That is how one shows whose leader is outside of the container."""
     pretend(monkeypatch, {10: Row(1, 0, 7, False), 11: Row(1, 0, 8, False)}, marked=10)
-    assert Family(MARK).look() == [10]
+    assert Family(MARK, {}).look() == [10]
 
 
 @pytest.mark.parametrize("itself", [10, 99], ids=["its own", "another one"])
@@ -103,14 +103,68 @@ def test_the_session_of_somebody_else_is_left_alone(monkeypatch: pytest.MonkeyPa
     rows = {10: Row(1, 10, 5, False), 11: Row(1, 10, 7, False), 12: Row(1, 10, 8, False)}
     pretend(monkeypatch, rows, marked=12)
     monkeypatch.setattr(os, "getpid", lambda: itself)
-    assert Family(MARK).look() == [12]
+    assert Family(MARK, {}).look() == [12]
 
 
 @pytest.mark.parametrize("reaped", [True, False])
 def test_a_session_whose_leader_has_ended_is_of_one_family(monkeypatch: pytest.MonkeyPatch, reaped: bool) -> None:
     rows = {11: Row(1, 10, 7, False), 12: Row(1, 10, 8, False)} | ({} if reaped else {10: Row(1, 10, 5, True)})
     pretend(monkeypatch, rows, marked=12)
-    assert Family(MARK).look() == [11, 12]
+    assert Family(MARK, {}).look() == [11, 12]
+
+
+def test_what_is_in_a_session_that_was_told_of_is_found_without_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {10: Row(1, 10, 5, False), 11: Row(1, 10, 7, False), 12: Row(1, 12, 8, False)}
+    pretend(monkeypatch, rows, marked=0)
+    family = Family(MARK, {10: 5})
+    assert family.look() == [10, 11]
+    del rows[10]
+    assert family.look() == [11]
+    rows[13] = Row(11, 10, 9, False)
+    del rows[11]
+    rows[13] = Row(1, 10, 9, False)
+    assert family.look() == [13], "that has come since, and what started it is gone"
+
+
+@pytest.mark.parametrize("reaped", [True, False])
+def test_a_session_that_was_told_of_is_found_when_its_leader_has_ended(
+    monkeypatch: pytest.MonkeyPatch, reaped: bool
+) -> None:
+    pretend(monkeypatch, {11: Row(1, 10, 7, False)} | ({} if reaped else {10: Row(1, 10, 5, True)}), marked=0)
+    assert Family(MARK, {10: 5}).look() == [11]
+
+
+def test_a_number_that_was_told_of_and_is_used_again_is_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {10: Row(1, 10, 6, False), 11: Row(1, 10, 7, False)}
+    pretend(monkeypatch, rows, marked=0)
+    family = Family(MARK, {10: 5})
+    assert family.look() == []
+    del rows[10]
+    assert family.look() == []
+
+
+def test_a_session_in_which_nobody_is_left_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {10: Row(1, 10, 5, False)}
+    pretend(monkeypatch, rows, marked=0)
+    family = Family(MARK, {10: 5})
+    assert family.look() == [10]
+    rows.clear()
+    assert family.look() == []
+    rows[11] = Row(1, 10, 7, False)
+    assert family.look() == []
+
+
+def test_what_an_adapter_of_the_family_has_marked_belongs_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {pid: Row(1, pid, pid * 2, False) for pid in (10, 11, 12, 13)}
+    carried = {10: MARK, 11: "10:20:900", 12: "11:22:901", 13: "10:21:900"}
+    pretend(monkeypatch, rows, marked=10)
+    monkeypatch.setattr(sweep, "marks_of", lambda pid: [carried[pid]])
+    family = Family(MARK, {})
+    assert family.look() == [10, 11, 12]
+    del rows[10], rows[11]
+    assert family.look() == [12]
+    rows[14], carried[14] = Row(1, 14, 28, False), "11:22:902"
+    assert family.look() == [12, 14], "also when that adapter has ended"
 
 
 def test_what_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,16 +174,16 @@ def test_what_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
             raise PermissionError
 
         monkeypatch.setattr(os, "kill", refuse)
-        assert sweep.end(Family(MARK), grace=0, term_grace=60, kill_seconds=60)
+        assert sweep.end(Family(MARK, {}), grace=0, term_grace=60, kill_seconds=60)
         monkeypatch.undo()
-        assert Family(MARK).look() == [pid]
+        assert Family(MARK, {}).look() == [pid]
 
 
 @pytest.mark.parametrize("script", ["exec sleep 600", "trap '' TERM; sleep 600; true"], ids=["polite", "stubborn"])
 @pytest.mark.parametrize("groups", [False, True], ids=["marks", "groups"])
 def test_f4_each_step(script: str, groups: bool) -> None:
     with sleeping(script) as (pid, _):
-        those = Groups({pid}) if groups else Family(MARK)
+        those = Groups({pid}) if groups else Family(MARK, {})
         assert pid in those.look()
         # Nobody has reaped it, and a group of the dead is still one.
         assert sweep.end(those, grace=0, term_grace=0.2, kill_seconds=0.2) is not groups
@@ -164,7 +218,7 @@ def test_each_mark_is_another_one() -> None:
 def test_it_runs_without_any_package(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", sweep.__file__, MARK],
-        input="over\n",
+        input="+4194305:7\n-4194305:7\nnothing\n",
         cwd=tmp_path,
         env={},
         capture_output=True,
