@@ -72,7 +72,8 @@ class Answers:
             return
         key = _key(frame)
         if not seen.from_adapter:
-            if key is not None and not _is_response(frame):
+            # What a host sends under an id without a method is an answer, if a bad one.
+            if key is not None and not _is_response(frame) and (seen.side == "client" or "method" in frame):
                 if key in self._waiting[place]:
                     self._repeated[place][key] += 1
                 self._waiting[place].add(key)

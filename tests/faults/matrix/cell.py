@@ -60,10 +60,6 @@ HELLO: Final = f"hello\n{CANARY}"
 HELLO_ANSWER: Final = "You said: hello — noted ✓"
 """The answer repeats the first line."""
 
-AGAIN: Final = f"once more\n{CANARY}"
-AGAIN_ANSWER: Final = "You said: once more — noted ✓"
-"""What is asked when the fault is over, in other words than what was asked before."""
-
 
 class Wrong(AssertionError):
     """What is not as it should be."""
@@ -87,6 +83,7 @@ class Cell:
         self.hosts_gone: set[str] = set()
         """The hosts that have gone before they could be answered, or hear nothing."""
         self._asked = 0
+        self._again = 0
         self._frames = 0
         self.memory: dict[str, Any] = {}
         """What a phase keeps between its steps."""
@@ -156,6 +153,16 @@ class Cell:
             and frame["params"]["update"]["sessionUpdate"] == variant
         ]
         return "".join(chunks)
+
+    def asked_again(self, session: str) -> Json:
+        """The answer to a prompt that is put when the fault is over, in words that no prompt had before; all that it
+        should say has to have been said."""
+        self._again += 1
+        self.look()
+        answer = self.answer(self.prompt(session, f"the {self._again}. time\n{CANARY}"))
+        if answer.get("result", {}).get("stopReason") == "end_turn":
+            self.must_have_said(session, f"You said: the {self._again}. time — noted ✓")
+        return answer
 
     def must_have_said(self, session: str, text: str = HELLO_ANSWER) -> None:
         """All that was said in a session since then. Where a turn had no good end, the rest of it may come before."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from adapter.msp.vocabulary import METHODS
 from tests.adapter_process import Json
 from tests.faults.matrix import tampering_host
-from tests.faults.matrix.cell import AGAIN, AGAIN_ANSWER, OK, Cell, Wrong, outcome, running
+from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
 from tests.faults.matrix.fault import DIED, OR, STOPPED, TIMEOUT, Fault, expected, plan_of
 from tests.faults.matrix.limits import limit
 from tests.faults.matrix.phases import NEWEST, Phase
@@ -189,11 +189,7 @@ def _another_prompt(cell: Cell) -> str:
         if "result" not in answer:
             return outcome(answer, _is_anything)
         cell.session = answer["result"]["sessionId"]
-    cell.look()
-    came = outcome(cell.answer(cell.prompt(cell.session, AGAIN)), _has_ended)
-    if came == OK:
-        cell.must_have_said(cell.session, AGAIN_ANSWER)
-    return came
+    return outcome(cell.asked_again(cell.session), _has_ended)
 
 
 def _is_anything(result: Json) -> bool:
@@ -241,8 +237,6 @@ def _bystander(cell: Cell, *, same_host: bool, may_be_ended: bool = False) -> Ca
     def stop() -> None:
         cell.adapter.notify("session/cancel", {"sessionId": session})
         cell.must_end(working, "cancelled")
-        cell.look()
-        cell.must_end(cell.prompt(session, AGAIN), "end_turn")
-        cell.must_have_said(session, AGAIN_ANSWER)
+        _check(outcome(cell.asked_again(session), _has_ended), OK, "a prompt in another session")
 
     return stop
