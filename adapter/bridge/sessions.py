@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -22,6 +22,9 @@ forgotten to close them."""
 
 REMEMBERED_CLOSED: Final = 1000
 """Closed sessions remembered to tell a client that it closed one from one that never was."""
+
+REMEMBERED_CHANGES: Final = 32
+"""Openings and closings of one session that are remembered, so that no list has it on two of its pages."""
 
 OPENING: Final = "The session is being opened; try again when that is over"
 
@@ -46,13 +49,13 @@ class Sessions:
         self._background = background
         self._on_end = on_end
         self._open: dict[str, Conversation] = {}
-        self._since: dict[str, int] = {}
         self._opening: set[str] = set()
         self._coming = 0
         """New sessions that are on their way and have no id yet."""
         self._closing: set[str] = set()
-        self._closed: OrderedDict[str, tuple[int, int]] = OrderedDict()
-        """From when to when they were open."""
+        self._closed: OrderedDict[str, None] = OrderedDict()
+        self._changes: dict[str, deque[tuple[int, bool]]] = {}
+        """When each of the open and the closed ones was opened and closed, and which of the two it was."""
         self._leaving: dict[str, anyio.Event] = {}
         """Closed sessions that their host has not let go of."""
 
@@ -105,12 +108,13 @@ class Sessions:
         return session_id in self._closed
 
     def was_open(self, session_id: str, moment: int) -> bool:
-        """Whether this session was open at a moment, as far as the last time it was open tells."""
-        since = self._since.get(session_id)
-        if since is not None:
-            return since <= moment
-        since, until = self._closed.get(session_id, (0, 0))
-        return since <= moment < until
+        """Whether this session was open at a moment, as far as is remembered."""
+        before = [opened for at, opened in self._changes.get(session_id, ()) if at <= moment]
+        return bool(before) and before[-1]
+
+    def _change(self, session_id: str, *, opened: bool) -> None:
+        self.moment += 1
+        self._changes.setdefault(session_id, deque(maxlen=REMEMBERED_CHANGES)).append((self.moment, opened))
 
     def workspace_for_reading(self, session_id: str) -> str:
         """The folder of an open session (`adapter.bridge.stored_output.reader.OpenSessions`).
@@ -158,9 +162,9 @@ class Sessions:
         if replaced is not None:
             replaced.retire()
             self._on_end(session_id)
-        self.moment += 1
+        else:
+            self._change(session_id, opened=True)
         self._open[session_id] = conversation
-        self._since[session_id] = self.moment
         self._closed.pop(session_id, None)
         conversation.listen()
 
@@ -172,10 +176,11 @@ class Sessions:
         """
         conversation = self.get(session_id)
         del self._open[session_id]
-        self.moment += 1
-        self._closed[session_id] = (self._since.pop(session_id), self.moment)
+        self._change(session_id, opened=False)
+        self._closed[session_id] = None
         if len(self._closed) > REMEMBERED_CLOSED:
-            self._closed.popitem(last=False)
+            forgotten, _ = self._closed.popitem(last=False)
+            del self._changes[forgotten]
         self._on_end(session_id)
         self._closing.add(session_id)
         closed = anyio.Event()

@@ -272,6 +272,31 @@ def test_a_session_that_was_closed_is_where_the_host_has_it(tmp_path: Path) -> N
         assert adapter.finish() == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "closes"),
+    [(True, True), (True, False), (False, False)],
+    ids=["closed and opened", "opened anew", "closed before"],
+)
+def test_a_session_that_is_opened_again_between_two_pages_is_listed_once(
+    tmp_path: Path, before: bool, closes: bool
+) -> None:
+    with running_adapter(tmp_path) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        adapter.prompt(session_id, "hello")
+        if not before:
+            adapter.call("session/close", {"sessionId": session_id})
+        put(tmp_path, *(row(number, tmp_path, updatedAt=f"2099-01-01T00:00:{number:02}Z") for number in range(60)))
+        first = adapter.call("session/list", {"cwd": str(tmp_path)})
+        for _ in range(2):
+            if closes:
+                adapter.call("session/close", {"sessionId": session_id})
+            adapter.call("session/load", {"sessionId": session_id, "cwd": str(tmp_path), "mcpServers": []})
+        rest = adapter.call("session/list", {"cwd": str(tmp_path), "cursor": first["nextCursor"]})
+        assert [session_id in ids(page["sessions"]) for page in (first, rest)] == [before, not before]
+        assert adapter.finish() == 0
+
+
 def test_a_session_that_no_host_lists_is_there_while_it_is_open(tmp_path: Path) -> None:
     hidden: list[Json] = [{"at": "session/list", "times": None, "do": "result", "set": {"sessions": []}}]
     with running_adapter(tmp_path, env={"MUSE_SIMULATED_FAULTS": json.dumps(hidden)}) as adapter:
