@@ -37,4 +37,5 @@ def test_a_b_d_a_hundred_thousand_damaged_lines(tmp_path: Path) -> None:
         client.driven.kill()
     assert report.problems == []
     assert report.frames == LINES and report.answers > LINES // 2
+    assert report.questions > LINES // 10_000
     assert 0 < report.settled_mib <= report.peak_mib < report.settled_mib + GROWTH

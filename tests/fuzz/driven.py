@@ -16,6 +16,9 @@ import orjson
 
 from tests.fuzz.environment import ROOT
 
+CANARY: Final = "canary-b81c2e5d07"
+"""Is in a variable like that of a key; nobody may ever be told."""
+
 PATIENCE: Final = 120.0
 """Seconds without an answer after which the adapter hangs; far more than anything takes."""
 
@@ -29,6 +32,10 @@ class Report:
         self.answers = 0
         self.duplicates = 0
         """Refused, because a request with the same id was open."""
+        self.questions = 0
+        """Asked by the adapter, and answered with damage."""
+        self.allowed = 0
+        """Of them those whose answer allowed something."""
         self.seconds = 0.0
         self.settled_mib = 0
         """Its peak memory after a sixth of the frames, when everything that is remembered has its full size."""
@@ -53,6 +60,7 @@ class Driven:
         self._log = (directory / "adapter.log").open("wb")
         home = Path(tempfile.mkdtemp(dir=directory))
         env = {"HOME": str(home), "PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)}
+        env["ORCHARD_API_KEY"] = CANARY
         self.process = subprocess.Popen(
             [sys.executable, "-m", "adapter.cli.entry", "--muse", muse],
             stdin=subprocess.PIPE,
@@ -126,6 +134,8 @@ class Driven:
         assert self.process.stdout is not None
         try:
             for line in self.process.stdout:
+                if CANARY.encode() in line:
+                    raise ValueError("something of the environment is told")
                 self._take(orjson.loads(line))
         except Exception as error:
             # Not only what cannot be read: whoever looks at a frame says so by raising.
@@ -135,7 +145,7 @@ class Driven:
 def complaints(path: Path) -> list[str]:
     """What in a log is a fault of the adapter: a traceback with what stands before it."""
     lines = path.read_bytes().splitlines()
-    found = []
+    found = ["something of the environment is in the log"] if any(CANARY.encode() in line for line in lines) else []
     for at, line in enumerate(lines):
         if b"Traceback (most recent call last)" in line:
             found.append(b"\n".join(lines[max(0, at - 1) : at + 60]).decode("utf-8", "replace"))

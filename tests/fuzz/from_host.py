@@ -4,6 +4,7 @@ request among them is answered once."""
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -68,13 +69,13 @@ class Editor:
         self.driven.wait(lambda: request_id in self._answers, f"an answer to {method}")
         return self._answers[request_id]
 
-    def run(self, frames: int) -> Report:
-        """Prompt until the host has sent so many damaged frames, then end."""
+    def run(self, frames: int, seconds: float = math.inf) -> Report:
+        """Prompt until the host has sent so many damaged frames, or for so long, then end."""
         began = time.monotonic()
         forms: dict[str, Any] = {"elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}}}
         self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": forms})
         text = [{"type": "text", "text": "go on"}]
-        while self.report.frames < frames and not self.report.problems:
+        while self.report.frames < frames and not self.report.problems and time.monotonic() - began <= seconds:
             # A session of its own for some of them: what is remembered of one is bounded, and not what is shown here.
             if self.report.frames % (25 * LINES) == 0:
                 opened = self.ask("session/new", {"cwd": str(self._directory), "mcpServers": []})

@@ -39,6 +39,21 @@ def answered_as(line: bytes) -> Any:
     return Nothing if sound and "id" not in value else usable
 
 
+def allows(lines: bytes, question: dict[str, Any]) -> bool:
+    """Whether one of these lines answers a permission request by selecting what allows something."""
+    allowing = {one["optionId"] for one in question["params"].get("options", []) if one["kind"].startswith("allow")}
+    for line in lines.split(b"\n"):
+        try:
+            value = strictly(line)
+            outcome = value["result"]["outcome"]
+            selects = outcome["outcome"] == "selected" and outcome["optionId"] in allowing
+        except (ValueError, RecursionError, LookupError, TypeError):
+            continue
+        if selects and "method" not in value and key_of(value.get("id")) == key_of(question["id"]):
+            return True
+    return False
+
+
 def strictly(line: bytes) -> Any:
     """The value of a line, by the standard library.
 

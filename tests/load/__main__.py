@@ -1,6 +1,7 @@
 """`make load`: much of everything, in a small and a big form, each with an adapter of its own.
 
-Names of loads do only those; `--write` keeps the figures. Exits 1 if anything is lost, or grows with the load.
+Names of loads do only those; `--write` keeps the figures. Exits 1 if anything is lost, doubled or wrong, if the log has
+a traceback, or if memory or descriptors grow with the load.
 """
 
 from __future__ import annotations
@@ -73,6 +74,13 @@ def _row(load: Load, small: Taken, big: Taken) -> list[str]:
     ]
 
 
+def _most() -> str:
+    """How much more the big form of a load may take."""
+    usual = min(load.growth for load in LOADS.values())
+    others = [f"{load.growth:g} times in `{load.name}`" for load in LOADS.values() if load.growth != usual]
+    return f"{usual:g} times ({', '.join(others)})" if others else f"{usual:g} times"
+
+
 def _named(load: Load) -> str:
     return f"{load.name}: {load.what}"
 
@@ -85,8 +93,10 @@ def _figures(rows: list[list[str]]) -> Figures:
             "Much of one thing, to an adapter of its own each time, once so much and once about ten times as much. "
             "The peak is the most memory that the adapter had at any time, the descriptors those before and after, "
             "the time that of the big form. All that comes to the client is checked: text is whole and in order, each "
-            "card ends as it should, each request is answered once. Nothing is dropped; only what waits for a client "
-            "that is slow is merged."
+            "card ends as it should, stored output is compared byte by byte, each request is answered once, and the "
+            "log has no traceback and nothing of the environment. A load fails if the peak of the big form is more "
+            f"than {_most()} that of the small one, or if there are more than {MORE_DESCRIPTORS} descriptors more. "
+            "Nothing is dropped; only what waits for a client that is slow is merged."
         ),
         columns=COLUMNS,
         rows=rows,

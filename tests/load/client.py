@@ -23,6 +23,12 @@ PATIENCE: Final = 600.0
 
 EXIT_SECONDS: Final = 20.0
 
+CANARY: Final = "canary-5e07aa91c3"
+"""Is in a variable like that of a key; nobody may ever be told."""
+
+LOG_BYTES: Final = 100_000
+"""How much of the end of the adapter's log is kept."""
+
 SLOW_BYTES: Final = 4096
 SLOW_PAUSE: Final = 0.05
 """What a slow client reads at once, and how long it rests then."""
@@ -38,13 +44,16 @@ class LoadClient:
             [*command, "--muse", muse],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=bare_environ(home),
+            stderr=subprocess.PIPE,
+            env=bare_environ(home) | {"ORCHARD_API_KEY": CANARY},
             cwd=home,
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self._stdin, self._stdout = self.process.stdin.fileno(), self.process.stdout.fileno()
         self.answers: dict[int, Json] = {}
+        self.problems: list[str] = []
+        """Answers that nobody asked for, and what the log must not hold."""
+        self._unanswered: set[int] = set()
         self.text: defaultdict[str, list[str]] = defaultdict(list)
         self.cards: defaultdict[str, Json] = defaultdict(dict)
         self.chunks = 0
@@ -55,14 +64,17 @@ class LoadClient:
         self._changed = threading.Condition()
         self._over = False
         self._next_id = 0
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read, self._read_log)]
+        for reader in self._readers:
+            reader.start()
 
     # -- speaking
 
     def ask(self, method: str, params: Json) -> int:
         """Send a request and give its id."""
         self._next_id += 1
+        with self._changed:
+            self._unanswered.add(self._next_id)
         self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return self._next_id
 
@@ -140,6 +152,8 @@ class LoadClient:
             if not data:
                 break
             self.bytes += len(data)
+            if CANARY.encode() in data:
+                self.problems.append("something of the environment is told")
             if b"\n" in data:
                 *lines, held = (held + data).split(b"\n")
                 self._take([orjson.loads(line) for line in lines])
@@ -151,10 +165,26 @@ class LoadClient:
             self._over = True
             self._changed.notify_all()
 
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        kept = b""
+        while data := os.read(self.process.stderr.fileno(), 65536):
+            # What is looked for may be cut by two reads.
+            kept = kept[-LOG_BYTES:] + data
+            if b"Traceback (most recent call last)" in kept:
+                self.problems.append(f"a traceback: {kept[-3000:].decode(errors='replace')}")
+                kept = b""
+            if CANARY.encode() in kept:
+                self.problems.append("something of the environment is in the log")
+                kept = b""
+
     def _take(self, frames: list[Json]) -> None:
         with self._changed:
             for frame in frames:
                 if "method" not in frame:
+                    if frame["id"] not in self._unanswered:
+                        self.problems.append(f"an answer nobody asked for, or the second one: {str(frame)[:300]}")
+                    self._unanswered.discard(frame["id"])
                     self.answers[frame["id"]] = frame
                 elif frame["method"] == "session/update":
                     self._update(frame["params"]["sessionId"], frame["params"]["update"])
@@ -169,13 +199,16 @@ class LoadClient:
             self.cards[update["toolCallId"]] |= update
 
     def finish(self) -> int:
-        """Close its input and wait until it is gone; its exit code."""
+        """Close its input and wait until it is gone; its exit code. All must be answered by then, and nothing twice."""
         assert self.process.stdin is not None
         self.read_on()
         self.slow = False
         self.process.stdin.close()
         code = self.process.wait(EXIT_SECONDS)
-        self._reader.join(EXIT_SECONDS)
+        for reader in self._readers:
+            reader.join(EXIT_SECONDS)
+        assert not self.problems, self.problems[:5]
+        assert not self._unanswered, f"never answered: {sorted(self._unanswered)[:20]}"
         return code
 
 
@@ -192,5 +225,6 @@ def load_client(home: Path, muse: str, meta: Json, command: Sequence[str] = COMM
             client.process.kill()
         client.process.wait()
         with contextlib.suppress(OSError):
-            assert client.process.stdout is not None
-            client.process.stdout.close()
+            for pipe in (client.process.stdout, client.process.stderr):
+                assert pipe is not None
+                pipe.close()

@@ -12,6 +12,7 @@ import msgspec
 
 from tests.load.client import LoadClient, load_client
 from tests.load.hosts import DeafHost, LoadHost, RunningHost
+from tests.output_clients import page_bytes, simulated_bytes
 from tests.scripted_hosts import place
 
 MIB: Final = 1024 * 1024
@@ -202,7 +203,13 @@ def outputs(client: LoadClient, size: int, folder: Path) -> str:
     client.read_on()
     answers = [client.answer(request_id) for request_id in asked]
     assert all("result" in answer for answer in answers), next(answer for answer in answers if "error" in answer)
-    total = sum(answer["result"]["byteLen"] for answer in answers)
+    whole, total = simulated_bytes(handle), 0
+    for number, answer in enumerate(answers):
+        page = page_bytes(answer["result"])
+        assert 0 < len(page) <= MIB - number and page == whole[: len(page)], f"wrong bytes of read {number}"
+        assert answer["result"]["byteLen"] == len(page), answer["result"]["byteLen"]
+        total += len(page)
+    assert total > size * MIB // 2, "reads are shorter than they may be"
     return f"{total / MIB:.0f} MiB read"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.load.__main__ import MORE_DESCRIPTORS
+from tests.load.client import LoadClient
 from tests.load.loads import LOADS, Taken, measure
 from tests.processes import proc
 
@@ -37,3 +39,26 @@ def test_p2_memory_does_not_grow_with(name: str, tmp_path: Path) -> None:
 def _measured(name: str, size: int, home: Path) -> Taken:
     home.mkdir()
     return measure(LOADS[name], size, home)
+
+
+ODD: Final = """
+import json, os, sys
+for line in sys.stdin:
+    answer = json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}})
+    ODDLY
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "found"),
+    [
+        ("print(answer, flush=True); print(answer, flush=True)", "the second one"),
+        ("print(answer, flush=True); print(dict(os.environ), file=sys.stderr)", "environment is in the log"),
+        ("print(answer, flush=True); print('Traceback (most recent call last):', file=sys.stderr)", "a traceback"),
+    ],
+)
+def test_what_an_adapter_does_wrong_is_found(tmp_path: Path, does: str, found: str) -> None:
+    client = LoadClient(tmp_path, "none", [sys.executable, "-c", ODD.replace("ODDLY", does)])
+    client.call("session/list", {})
+    with pytest.raises(AssertionError, match=found):
+        client.finish()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.fuzz import __main__ as driver
 from tests.fuzz import frames, from_client
 from tests.fuzz.driven import Report, complaints
 from tests.fuzz.environment import NotAvailable
-from tests.fuzz.owed import Nothing, answered_as, strictly
+from tests.fuzz.owed import Nothing, allows, answered_as, strictly
 from tests.fuzz.runs import Outcome
 
 
@@ -20,6 +20,7 @@ class Imagined:
     """An adapter that answers as it should, but for `odd`: the request of that number twice or not at all."""
 
     odd = ""
+    bold = False
     number = 0
 
     def __init__(self, directory: Path, muse: str, take: Callable[[dict[str, Any]], None]) -> None:
@@ -35,8 +36,19 @@ class Imagined:
             answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "result": {}}
             if request_id is not None and strictly(line).get("method") == "session/new":
                 answer["result"] = {"sessionId": "s"}
+            if line.endswith((b'"approve"}]}}', b'"ask"}]}}')):
+                self.ask()
             for _ in range({"twice": 2, "never": 0}.get(self.odd, 1) if self.seen == self.number else 1):
                 self.take(answer)
+
+    def ask(self) -> None:
+        """A question, and what it was about is done if it is bold."""
+        options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
+        params: dict[str, Any] = {"sessionId": "s", "options": options}
+        self.take({"jsonrpc": "2.0", "id": 77, "method": "session/request_permission", "params": params})
+        if self.bold:
+            update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
+            self.take({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}})
 
     def wait(self, done: Callable[[], bool], what: str) -> None:
         if not done():
@@ -62,6 +74,29 @@ def test_an_answer_too_many_or_too_few_is_found(tmp_path: Path, monkeypatch: pyt
     assert bool(report.problems) == bool(odd)
 
 
+def test_what_nobody_allowed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_client, "Driven", Imagined)
+    monkeypatch.setattr(Imagined, "bold", True)
+    report = frames.run("client", 100_000, 1, tmp_path)
+    assert any("nothing had allowed it" in problem for problem in report.problems)
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [
+        ('{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}', True),
+        ('{"jsonrpc":"2.0","id":"7","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}', False),
+        ('{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"no"}}}', False),
+        ('{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":["yes"]}}}', False),
+        ('{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"cancelled","optionId":"yes"}}}', False),
+        ('{"jsonrpc":"2.0","id":7,"result":', False),
+    ],
+)
+def test_only_a_selection_allows(line: str, allowed: bool) -> None:
+    options = [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
+    assert allows(line.encode() + b"\n", {"id": 7, "params": {"options": options}}) == allowed
+
+
 def test_a_traceback_in_a_log_is_a_complaint(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("WARNING all is well\nERROR it failed\nTraceback (most recent call last):\n  here\nTypeError\n")
@@ -71,16 +106,26 @@ def test_a_traceback_in_a_log_is_a_complaint(tmp_path: Path) -> None:
     assert complaints(log) == []
 
 
-def test_where_there_is_no_atheris_nothing_is_run(
+def test_where_there_is_no_atheris_only_the_frames_are_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    asked: list[Sequence[str]] = []
+
+    def main(argv: Sequence[str]) -> int:
+        asked.append(argv)
+        return 0
+
     def unavailable() -> Path:
         raise NotAvailable("no matching distribution")
 
     monkeypatch.setattr(driver, "set_up", unavailable)
-    monkeypatch.setenv("FUZZ_TARGETS", "framing")
+    monkeypatch.setattr(frames, "main", main)
+    monkeypatch.setenv("FUZZ_TARGETS", "framing frames")
+    monkeypatch.setenv("FUZZ_SECONDS", "3")
+    monkeypatch.setenv("FUZZ_SEED", "5")
     assert driver.main() == 75
-    assert "fuzz was not run: no matching distribution" in capsys.readouterr().out
+    assert "the targets were not run: no matching distribution" in capsys.readouterr().out
+    assert asked == [["--seed", "5", "--seconds", "3"]]
 
 
 @pytest.mark.parametrize(("problem", "code"), [("", 0), ("exit 77", 1)])
