@@ -6,8 +6,10 @@ if it was drawn by lot. Where all of a setting is nobody's business, its lines a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
@@ -34,6 +36,7 @@ _LABEL: Final = re.compile(r"(?<![\w.\-/\\@])([\w.-]{1,200}+)[\"']?[ \t]*+[=:](?
 _SCHEME: Final = r"[A-Za-z][A-Za-z0-9+.-]{0,40}://"
 _URL: Final = re.compile(rf"(?<![A-Za-z0-9+.-]){_SCHEME}((?:(?!,{_SCHEME})[^\s\"'<>])+)")
 _USER: Final = re.compile(r"([^/]*)@|([^/:@]*:(?!\d{1,5}/).*)@")
+_BASIC: Final = re.compile(r"(?i)\bbasic[ \t]++([A-Za-z0-9+/]{4,2000}={0,2})")
 _RUN: Final = re.compile(rf"[\w+~.-]{{{_SHORTEST_RANDOM},}}")
 _CHANGE: Final = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _MARK: Final = re.compile(r"[^A-Za-z0-9]")
@@ -62,6 +65,8 @@ def _parts(name: str, text: str, private: bool) -> Iterator[str]:
     if "://" in text:
         for url in islice(_URL.finditer(text), MOST_PARTS):
             yield from _in_url(url[1])
+    for coded in islice(_BASIC.finditer(text), MOST_PARTS):
+        yield from _in_basic(coded[1])
     for known, member in islice(_members(name, text), MOST_SEEN):
         if not member.startswith("-----") and (private or is_named(known)):
             yield from whole(known, member)
@@ -118,6 +123,12 @@ def _in_url(url: str) -> Iterator[str]:
             yield from whole(name, value)
         else:
             yield from _random(value)
+
+
+def _in_basic(coded: str) -> Iterator[str]:
+    """The password of basic authentication."""
+    with contextlib.suppress(ValueError):
+        yield from whole("password", b64decode(coded, validate=True).decode().partition(":")[2])
 
 
 def _random(text: str) -> Iterator[str]:

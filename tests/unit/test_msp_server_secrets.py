@@ -74,6 +74,8 @@ KEY = "cnry5QZ7xv9Lm3"
         ({"env": {"ORCHARD_KEYS": "pear,plum"}}, "plum"),
         ({"env": {"ORCHARD": f"a {KEY} word"}}, KEY),
         ({"headers": {"X-Orchard": "t=1,v1=quince-0815"}}, "quince-0815"),
+        ({"headers": {"Authorization": "Basic YWRhOnF1aW5jZQ=="}}, "quince"),
+        ({"args": ["--header", "Authorization: Basic YWRhOnF1aW5jZQ=="]}, "quince"),
         *(({"url": f"https://x.invalid/{rest}"}, KEY) for rest in (
             f"mcp/{KEY}/sse", f"?s={KEY}", f"#access_token={KEY}", f"#{KEY}",
         )),
