@@ -73,8 +73,9 @@ def figures_of(outcomes: Sequence[Outcome], seed: int) -> Figures:
         told=(
             f"Adapters with a Muse, its read host and its questions for a version are ended at a random moment of each "
             f"phase of their life. Each turn runs tools: a plain one, ones that ignore SIGTERM, ones in sessions of "
-            f"their own, and one that has cleared its environment; of the Muses a third stays when its input ends, "
-            f"another third ignores SIGTERM as well. What has been started is found by a variable of the test, not by "
+            f"their own, and ones that have cleared their environment, also in a group of their own or left to "
+            f"nobody; of the Muses a third stays when its input ends, another third ignores SIGTERM as well, and a "
+            f"third has cleared its environment. What has been started is found by a variable of the test, not by "
             f"the mark of the adapter. A trial that did not come to its phase, or had too few processes there, has "
             f"failed; so has one that shows a key of its environment. After `kill -9` nothing may live on for more "
             f"than {SURVIVAL_SECONDS:g} s; after the other ends nothing is left when the adapter has ended, and its "

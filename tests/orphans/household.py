@@ -19,16 +19,29 @@ TOOLS: Final = {
     "stubborn elsewhere": "trap '' TERM HUP INT; exec setsid sleep 600",
     "disowned": "(trap '' TERM HUP INT; exec setsid sleep 600) & exit 0",
     "cleared": "env -i sleep 600; true",
+    "cleared and disowned": "env -i sleep 600 & exit 0",
+    "cleared in a group": "exec env -i sleep 600",
 }
-"""What a turn runs, by its name. The last one has nothing in its environment that tells whose it is."""
+"""What a turn runs, by its name. The last three have nothing in their environment that tells whose they are."""
+
+GROUPS: Final = {"cleared in a group"}
+"""Those of them that lead one, in the session of the host."""
+
+SESSIONS: Final = {"elsewhere", "stubborn elsewhere", "disowned"}
+"""Those of them that lead one. From a host that has cleared its environment, nothing would show whose they are once it
+has ended by itself."""
+
+KEPT: Final = ("PATH", "HOME", "LC_CTYPE")
+"""Variables that a bare host keeps; Python would set the last one anew."""
 
 VERSION_SECONDS: Final = 0.4
 
 
 class Household(OutputHost):
     """Its turns run all tools and do not end. With `deaf` it stays when its input ends, with `stubborn` also when it is
-    asked to end. As the read host it never finds what it is asked for."""
+    asked to end, with `bare` it clears its environment first. As the read host it never finds what it is asked for."""
 
+    bare = False
     deaf = False
     stubborn = False
     silent = ("session/read",)
@@ -42,6 +55,8 @@ class Household(OutputHost):
         os._exit(0)
 
     def serve(self) -> None:
+        if self.bare and len(os.environ) > len(KEPT):
+            os.execve(sys.executable, sys.orig_argv, {name: os.environ.get(name, "C.UTF-8") for name in KEPT})
         if self.stubborn:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         super().serve()
@@ -50,7 +65,7 @@ class Household(OutputHost):
         os._exit(0)
 
     def turn(self, session_id: str, turn_id: str) -> None:
-        self.run(*TOOLS)
+        self.run(*(name for name in TOOLS if not (self.bare and name in SESSIONS)))
         self.open_shell(session_id, turn_id)
         self.message(session_id, turn_id, "at work")
 
@@ -62,4 +77,6 @@ class Household(OutputHost):
     def run(self, *names: str) -> None:
         quiet = subprocess.DEVNULL
         for name in names:
-            subprocess.Popen(["/bin/sh", "-c", TOOLS[name]], stdin=quiet, stdout=quiet, stderr=quiet)
+            group = 0 if name in GROUPS else None
+            command = ["/bin/sh", "-c", TOOLS[name]]
+            subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, process_group=group)

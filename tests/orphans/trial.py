@@ -80,6 +80,7 @@ class Trial(msgspec.Struct, frozen=True):
     jitter: float
     deaf: bool
     stubborn: bool
+    bare: bool = False
 
 
 class Outcome(msgspec.Struct):
@@ -103,9 +104,10 @@ def trials(seed: int, kills: int, ends: int) -> list[Trial]:
     moments += [("kill", early[number % len(early)]) for number in range(max(len(early), kills // 3) if kills else 0)]
     moments += [(how, PHASES[number % len(PHASES)]) for how in ENDS for number in range(ends)]
     chosen = [
-        Trial(number, how, phase, chance.uniform(0, MOST_JITTER), deaf=deaf, stubborn=stubborn)
+        Trial(number, how, phase, chance.uniform(0, MOST_JITTER), deaf=deaf, stubborn=stubborn, bare=bare)
         for number, (how, phase) in enumerate(moments)
         for deaf, stubborn in [chance.choice([(False, False), (True, False), (True, True)])]
+        for bare in [chance.choice([False, False, True])]
     ]
     chance.shuffle(chosen)
     return chosen
@@ -117,7 +119,8 @@ def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list, watched_for
     tag = f"{os.getpid()}-{trial.number}-{time.monotonic_ns()}"
     outcome = Outcome(trial)
     try:
-        host = place(home / "host", Household, deaf=trial.deaf, stubborn=trial.stubborn, workspace=str(home))
+        kind = {"deaf": trial.deaf, "stubborn": trial.stubborn, "bare": trial.bare}
+        host = place(home / "host", Household, **kind, workspace=str(home))
         environ = {"PATH": os.environ["PATH"], "HOME": str(home), VARIABLE: tag, "ORCHARD_API_KEY": CANARY}
         command = COMMAND if trial.how == "kill" else SHORT_LADDER
         adapter = Cut(["--muse", host.muse], environ, home, wrap(list(command)))
@@ -171,7 +174,8 @@ class Cut(AdapterProcess):
 
 
 class Family:
-    """What a trial has started, found by the environment that all of it inherits, and below what is found."""
+    """What a trial has started, found by the environment that all of it inherits, below what is found,
+    and in the groups that this leads."""
 
     def __init__(self, tag: str, adapter: int) -> None:
         self._tag = f"{VARIABLE}={tag}".encode()
@@ -184,7 +188,11 @@ class Family:
         found = {pid for pid in rows if pid in self._known or self._has_tag(pid)}
         more = found | {self._adapter}
         while more:
-            more = {pid for pid, row in rows.items() if row.parent in found | {self._adapter} and pid not in found}
+            more = {
+                pid
+                for pid, row in rows.items()
+                if pid not in found and (row.parent in found | {self._adapter} or row.group in found)
+            }
             found |= more
         found.discard(self._adapter)
         self._known = set(found)
