@@ -253,7 +253,8 @@ async def test_what_the_host_still_asks_after_a_decision_is_put_once_more_and_th
         assert len(talk.shown) == 2 and len(talk.host.sent("turn/interrupt")) == 1
 
 
-async def test_that_a_rule_was_kept_asks_nothing_again() -> None:
+@pytest.mark.parametrize("change", [{"kind": "persistence", "status": "succeeded"}, {"kind": "unheard of"}, None])
+async def test_that_a_rule_was_kept_asks_nothing_again(change: Json | None) -> None:
     async with consenting() as talk:
         turn = await talk.prompt()
         params = talk.approval(turn)
@@ -261,7 +262,7 @@ async def test_that_a_rule_was_kept_asks_nothing_again() -> None:
         talk.host.tell("approval/request", params)
         (await talk.dialog()).answer(selected("always"))
         await settled()
-        kept = updated(params) | {"change": {"kind": "persistence", "status": "succeeded"}, "viewCursor": "v1"}
+        kept = updated(params) | {"change": change, "viewCursor": "v1"}
         talk.host.tell("approval/updated", kept)
         await settled()
         assert len(talk.shown) == 1

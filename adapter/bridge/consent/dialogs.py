@@ -115,7 +115,7 @@ class Dialogs:
 
     def _ask_on(self, before: _Asked, params: Params, *, is_same: bool) -> None:
         """The host tells of an approval that has been asked about."""
-        if is_same and not permission.is_changed(params):
+        if is_same and not permission.is_next_stage(params):
             return
         if before.deciding:
             before.following = params

@@ -182,11 +182,11 @@ def same(params: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(params.get(member) == other.get(member) for member in _QUESTION_MEMBERS)
 
 
-def is_changed(params: dict[str, Any]) -> bool:
-    """Whether the host tells of an approval because something has become of a stage of it, not only of a rule that it
-    was to keep (`msp.md §15.4`)."""
+def is_next_stage(params: dict[str, Any]) -> bool:
+    """Whether the host tells this of an approval since a stage of it was resolved, so that it now waits for the one it
+    names; the same stage is told for other reasons too, as for a rule that was kept (`msp.md §15.4`)."""
     change = params.get("change")
-    return isinstance(change, dict) and "status" not in change
+    return isinstance(change, dict) and change.get("kind") == "stageResolved"
 
 
 def question(params: dict[str, Any], *, workspace: str = "", by_subagent: bool = False) -> dict[str, Any]:
