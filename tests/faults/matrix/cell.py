@@ -241,9 +241,9 @@ class Cell:
         wait_until(lambda: not self._passing(), ANSWER_SECONDS)
         return open_descriptors(pid) - FDS_A_HOST * len(self.adapter.hosts())
 
-    def check_tasks(self) -> None:
+    def check_tasks(self, *, heard_out: bool) -> None:
         """None runs for which there is no reason any more."""
-        self.left.check_tasks(len(self.adapter.hosts()), sessions_in(self.adapter.frames))
+        self.left.check_tasks(len(self.adapter.hosts()), sessions_in(self.adapter.frames), heard_out=heard_out)
 
     def _passing(self) -> list[int]:
         """Children that run `muse` for a moment, to ask for its version or its flags."""
@@ -290,11 +290,14 @@ def running(plan: Plan, prepare: Callable[[Path], None] | None = None) -> Iterat
             cell = Cell(adapter, folder, workspace, Left(adapter, mark, home, tasks))
             try:
                 yield cell
+                _end(cell)
             except Wrong as wrong:
                 # Whatever else is wrong: consent that was not given is told.
                 frames = [*seen, *read_seen(*cell.seen())]
                 raise Wrong("; ".join([str(wrong), *wrong_consents(frames)])) from wrong
-            _end(cell)
+            finally:
+                adapter.kill()
+                cell.left.end()
         _look_back(cell, seen)
 
 

@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Final
 
 from tests.adapter_process import AdapterProcess, Json
-from tests.orphans.trial import VARIABLE, Family
+from tests.family import Family
 from tests.processes import wait_until
 
 GONE_SECONDS: Final = 5.0
 """How long what should be gone may take."""
+
+TASK_SECONDS: Final = 8.0
+"""How long a task may go on for which there is no reason any more; more than a host is waited for that is greeted."""
+
+VARIABLE: Final = "MATRIX_CELL"
+"""By this, and not by the mark of the adapter, what belongs to a cell is found."""
 
 CANARY: Final = "canary-7f3a9c51e2"
 """Stands in the environment of every adapter here, and below the first line of each `hello`."""
@@ -37,6 +43,7 @@ _A_HOST: Final = (
     "adapter.msp.host.Host._watch_exit",
     "adapter.wire.peer.Peer._write",
 )
+_ASKING: Final = "adapter.msp.host.Host._shake_hands"
 _IN_THE_BACKGROUND: Final = "adapter.wire.background.Background.start.<locals>.run"
 
 
@@ -52,12 +59,16 @@ class Left:
         self._adapter = adapter
         self._home = home
         self._file = file
-        self._family = Family(tag, adapter.process.pid)
+        self._family = Family(VARIABLE, tag, adapter.process.pid)
         self._before = set(self._names())
 
     def look(self) -> None:
         """Remember what runs now: what clears its environment and leaves its parent is found by that alone."""
         self._family.look()
+
+    def end(self) -> None:
+        """Leave nothing of it to other cells."""
+        self._family.end()
 
     def check_processes(self) -> None:
         """Once the adapter has ended."""
@@ -67,14 +78,16 @@ class Left:
             lambda: f"processes of the adapter are left: {[_shown(pid) for pid in self._family.look()]}",
         )
 
-    def check_tasks(self, hosts: int, sessions: int) -> None:
-        """While it serves so many hosts and knows so many sessions, and nobody waits for anything."""
+    def check_tasks(self, hosts: int, sessions: int, *, heard_out: bool) -> None:
+        """While it serves so many hosts and knows so many sessions, and nobody waits for anything. `heard_out`: each
+        host has answered what it was asked first; one that has not is listened to as long as it lives."""
         usual = Counter(_ONCE)
         for name in _A_HOST:
             usual[name] += hosts
+        usual[_ASKING] = 0 if heard_out else hosts
         usual[_IN_THE_BACKGROUND] = 1 + hosts + 2 * sessions
         wait_until(
-            lambda: not self._tasks() - usual, GONE_SECONDS, lambda: f"tasks have not ended: {self._tasks() - usual}"
+            lambda: not self._tasks() - usual, TASK_SECONDS, lambda: f"tasks have not ended: {self._tasks() - usual}"
         )
 
     def _tasks(self) -> Counter[str]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.faults.matrix import tampering_host
-from tests.faults.matrix.cell import Cell
-from tests.faults.matrix.fault import Fault, Undo, in_key_phases
+from tests.faults.matrix.cell import OK, Cell
+from tests.faults.matrix.fault import OR, Fault, Undo, in_key_phases
 from tests.faults.matrix.phases import PHASES, Phase
 from tests.processes import open_descriptors
 
@@ -182,12 +182,17 @@ def _gone(name: str, told: str, strike: Callable[[Cell], Undo | None], outcome: 
     return Fault(name, told, "gone", "waits", {}, "none", True, strike, expects=expects, sense=_after_greeting)
 
 
+NOT_YET_ASKED: Final = dict.fromkeys(("start", "handshake"), f"{OK}{OR}{NOT_FOUND}{OR}{NOT_STARTED}")
+"""Where the program may be gone before it has been asked what it can do."""
+
 SYSTEM_FAULTS: Final = (
-    _harmless("muse-removed", "the program of the host is removed", _is_removed),
-    _harmless("muse-not-executable", "it may not be run any more", _cannot_be_run, sense=in_key_phases),
-    _harmless("muse-folder", "a folder takes its place", _is_a_folder, sense=in_key_phases),
-    _harmless("muse-text", "a text takes its place", _is_a_text, sense=in_key_phases),
-    _harmless("muse-replaced", "another version takes its place", _is_another),
+    _harmless("muse-removed", "the program of the host is removed", _is_removed, expects=NOT_YET_ASKED),
+    _harmless(
+        "muse-not-executable", "it may not be run any more", _cannot_be_run, expects=NOT_YET_ASKED, sense=in_key_phases
+    ),
+    _harmless("muse-folder", "a folder takes its place", _is_a_folder, expects=NOT_YET_ASKED, sense=in_key_phases),
+    _harmless("muse-text", "a text takes its place", _is_a_text, expects=NOT_YET_ASKED, sense=in_key_phases),
+    _harmless("muse-replaced", "another version takes its place", _is_another, expects=NOT_YET_ASKED),
     _harmless("host-paused", "the hosts are stopped and go on (SIGSTOP, SIGCONT)", _host_is_paused),
     _harmless("adapter-paused", "the adapter is stopped and goes on", _adapter_is_paused),
     _harmless("no-descriptors", "the adapter can open nothing until it has answered", _opens_nothing),
