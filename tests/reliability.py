@@ -76,8 +76,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         PAGE.write_text(page(), "utf-8")
 
     def beside(self, earlier: Figures | None, among: Sequence[str]) -> Figures:
-        """These figures, and of the earlier ones the rows that are not among them and that there still are."""
-        rows = {row[0]: row for figures in (earlier, self) if figures is not None for row in figures.dated()}
+        """These figures, and of the earlier ones the rows that are not among them and that there still are; none if
+        something else was measured then."""
+        same = earlier is not None and [name for name in earlier.columns if name != MEASURED] == self.columns
+        rows = {row[0]: row for figures in ([earlier] if earlier and same else []) + [self] for row in figures.dated()}
         ordered = [rows[cell] for cell in among if cell in rows]
         return msgspec.structs.replace(self, columns=[*self.columns, MEASURED], rows=ordered, when="", where="")
 

@@ -8,6 +8,7 @@ passes the side that is watched, which is later than it was written.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -64,6 +65,9 @@ class Answers:
         """Asked under the id of a request that was open. Whether that was still so when it was read, nobody can see:
         it is answered under the id, or with null."""
         self._answered: defaultdict[str, set[_Key]] = defaultdict(set)
+        self._asked_at: defaultdict[str, dict[_Key, int]] = defaultdict(dict)
+        self._heard_at: dict[str, int] = {}
+        """When the peer was last heard."""
 
     def take(self, seen: Seen) -> None:
         """The next frame."""
@@ -72,8 +76,10 @@ class Answers:
             return
         key = _key(frame)
         if not seen.from_adapter:
+            self._heard_at[place] = seen.at
             # What a host sends under an id without a method is an answer, if a bad one.
             if key is not None and not _is_response(frame) and (seen.side == "client" or "method" in frame):
+                self._asked_at[place].setdefault(key, seen.at)
                 if key in self._waiting[place]:
                     self._repeated[place][key] += 1
                 self._waiting[place].add(key)
@@ -82,13 +88,15 @@ class Answers:
             if problem is not None:
                 self.found.append(f"{place}: {problem}: {_short(frame)}")
 
-    def unanswered(self, ended: Collection[str] = ()) -> list[str]:
-        """Requests that have no answer yet; not those of connections whose peer has gone."""
+    def unanswered(self, ended: Collection[str] = (), patience: float = math.inf) -> list[str]:
+        """Requests that have no answer yet. Of connections whose peer has gone only those after which the peer was
+        heard for so many seconds more: they had their time."""
         return [
             f"{place}: request {key[1]!r} was not answered"
             for place, keys in self._waiting.items()
-            if place.partition(" ")[2] not in ended
             for key in keys
+            if place.partition(" ")[2] not in ended
+            or self._heard_at[place] - self._asked_at[place][key] > patience * 1_000_000_000
         ]
 
     def _problem(self, place: str, frame: Json, key: _Key | None) -> str | None:
@@ -101,6 +109,7 @@ class Answers:
             return None if unreadable else "a notification was answered"
         if key in self._waiting[place]:
             self._waiting[place].discard(key)
+            self._asked_at[place].pop(key, None)
         elif self._repeated[place][key]:
             self._repeated[place][key] -= 1
         else:
@@ -109,13 +118,14 @@ class Answers:
         return None
 
 
-def wrong_answers(seen: Sequence[Seen], *, ended: Collection[str] = ()) -> list[str]:
+def wrong_answers(seen: Sequence[Seen], *, ended: Collection[str] = (), patience: float = math.inf) -> list[str]:
     """Requests to the adapter without answer, and answers of the adapter without request. `ended` are the connections
-    whose peer had gone before everything could be answered."""
+    whose peer had gone before everything could be answered; what it waited for longer than `patience` is wrong all the
+    same."""
     answers = Answers()
     for each in _in_order(seen):
         answers.take(each)
-    return answers.found + answers.unanswered(ended)
+    return answers.found + answers.unanswered(ended, patience)
 
 
 def _key(frame: Json) -> _Key | None:

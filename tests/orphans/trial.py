@@ -18,11 +18,11 @@ import msgspec
 import orjson
 
 from tests.adapter_process import COMMAND, AdapterProcess
+from tests.family import Family
 from tests.hurried import hurried
 from tests.orphans.household import Household
 from tests.output_clients import OPT_IN, READ
 from tests.output_hosts import ITEM, REF, SESSION
-from tests.processes import table
 from tests.scripted_hosts import place
 
 SURVIVAL_SECONDS: Final = 5.0
@@ -125,7 +125,7 @@ def run(trial: Trial, wrap: Callable[[list[str]], list[str]] = list, watched_for
         command = COMMAND if trial.how == "kill" else SHORT_LADDER
         adapter = Cut(["--muse", host.muse], environ, home, wrap(list(command)))
         try:
-            family = Family(tag, adapter.process.pid)
+            family = Family(VARIABLE, tag, adapter.process.pid)
             try:
                 _reach(adapter, trial.phase, home)
                 time.sleep(trial.jitter)
@@ -171,61 +171,6 @@ class Cut(AdapterProcess):
     def _read_stdout(self) -> None:
         with contextlib.suppress(orjson.JSONDecodeError):
             super()._read_stdout()
-
-
-class Family:
-    """What a trial has started, found by the environment that all of it inherits, below what is found,
-    and in the groups that this leads."""
-
-    def __init__(self, tag: str, adapter: int) -> None:
-        self._tag = f"{VARIABLE}={tag}".encode()
-        self._adapter = adapter
-        self._known: set[int] = set()
-
-    def look(self) -> set[int]:
-        """Those that run, without the adapter."""
-        rows = {row.pid: row for row in table() if row.runs}
-        found = {pid for pid in rows if pid in self._known or self._has_tag(pid)}
-        more = found | {self._adapter}
-        while more:
-            more = {
-                pid
-                for pid, row in rows.items()
-                if pid not in found and (row.parent in found | {self._adapter} or row.group in found)
-            }
-            found |= more
-        found.discard(self._adapter)
-        self._known = set(found)
-        return found
-
-    def at_work(self) -> bool:
-        """Whether a host runs, and something that it has started."""
-        children = {row.parent for row in table() if row.runs}
-        return any(pid in children and _is_host(pid) for pid in self._known)
-
-    def end(self) -> None:
-        """Leave nothing of it to other trials."""
-        for _ in range(100):
-            left = self.look()
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if not left:
-                break
-            time.sleep(0.05)
-
-    def _has_tag(self, pid: int) -> bool:
-        try:
-            return self._tag in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        except OSError:
-            return False
-
-
-def _is_host(pid: int) -> bool:
-    try:
-        return b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
 
 
 def _count(family: Family, outcome: Outcome) -> None:

@@ -1,7 +1,7 @@
 """`make soak`: the real adapter with twenty sessions, for half an hour.
 
-`SOAK_SECONDS` is how long; a run that is shorter keeps no figures. `--seed N` repeats the choices of a run. Exits 1 if
-anything is not as it must be.
+`SOAK_SECONDS` is how long, 30 at least; less than half an hour keeps no figures. `--seed N` repeats the
+choices of a run. Exits 1 if anything is not as it must be, or too little has been done to say so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 from tests.reliability import Figures
 from tests.soak.findings import Findings
-from tests.soak.lane import Lane, Plan
+from tests.soak.lane import PATIENCE, Lane, Plan
 
 DEFAULT_SECONDS: Final = 1800.0
 
@@ -28,8 +28,13 @@ PLANS: Final = (
     Plan("newer", "1.4.13", 5, life=(6.0, 45.0), kill=(3.0, 20.0), faults=True),
 )
 
+LEAST_SECONDS: Final = 30.0
+LEAST_TURNS: Final = 1.0
+"""For each second; it is about ten."""
+
 WARM_SECONDS: Final = 60.0
-"""After this an adapter has seen everything once, and what it grows by from then on counts."""
+"""After this, or a third of a short run, an adapter has seen everything once, and what it grows by from then on
+counts."""
 
 MOST_GROWTH: Final = 1.5
 """Memory at the end, as a multiple of that when it was warm."""
@@ -49,8 +54,10 @@ end by themselves, stand still, answer late, write what is no frame; the client 
 text, tools, plans and stored outputs, allow, refuse, stop or ignore what they are asked, take requests back, read,
 change options and modes, close, load, resume, list and copy sessions. The client knows every answer beforehand, so text
 that is lost, doubled, out of place or not what the user decided is seen, at once and in each load; stored outputs are
-compared byte for byte; every request must have one answer, every decision that allows something a click; and five
-seconds after an adapter nothing of it may run."""
+compared byte for byte; every request must have one answer, those of hosts that live on within {patience:g} s, every
+decision that allows something a click. Five seconds after an adapter nothing that it or its hosts have started may run,
+found by a variable of the test and by what was seen below them each second; no file is left, and nothing of the
+environment is told. Memory may be {growth:g} times what it was after a minute, descriptors {descriptors} more."""
 
 AFTER: Final = """\
 Operations during which a host died, stood still, or the client did not read are not among the times. An error after
@@ -63,6 +70,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     options = parser.parse_args()
     seconds = float(os.environ.get("SOAK_SECONDS") or DEFAULT_SECONDS)
+    if seconds < LEAST_SECONDS:
+        parser.error(f"SOAK_SECONDS must be {LEAST_SECONDS:g} at least")
     print(f"soak: {seconds:g} s, seed {options.seed}", flush=True)
     findings = Findings()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
@@ -74,28 +83,43 @@ def main() -> int:
             time.sleep(STAGGER_SECONDS)
         for thread in threads:
             thread.join()
-    rows = [*_memory(findings), *_operations(findings)]
+    rows = [*_memory(findings, min(WARM_SECONDS, seconds / 3)), *_operations(findings)]
+    _judge_amount(findings, seconds)
     _print(findings, rows)
-    if seconds >= DEFAULT_SECONDS:
+    if seconds >= DEFAULT_SECONDS and not findings.problems:
         _figures(findings, seconds, rows).keep("soak")
     return 1 if findings.problems.total() else 0
 
 
-def _memory(findings: Findings) -> list[list[str]]:
+def _judge_amount(findings: Findings, seconds: float) -> None:
+    """A run in which little has happened shows little."""
+    if findings.counts["turns"] < seconds * LEAST_TURNS:
+        findings.problem("amount", f"only {findings.counts['turns']} turns in {seconds:g} s")
+    wanted = _TOLD if seconds >= DEFAULT_SECONDS else ("questions for permission", "reads", "frames judged")
+    for name in wanted:
+        if not findings.counts[name]:
+            findings.problem("amount", f"no {name}")
+
+
+def _memory(findings: Findings, warm_seconds: float) -> list[list[str]]:
     """What the longest run of an adapter had of memory and descriptors, which may not grow."""
     for name, samples in findings.memory.items():
         if max(memory for _, memory, _ in samples) > MOST_MEMORY:
             findings.problem("memory", f"{name}: more than {MOST_MEMORY:g} MiB")
+    if not findings.memory:
+        findings.problem("memory", "it was never looked at")
+        return []
     longest = max(findings.memory.values(), key=lambda samples: samples[-1][0] - samples[0][0])
     began = longest[0][0]
-    warm = [each for each in longest if each[0] >= began + WARM_SECONDS]
+    warm = [each for each in longest if each[0] >= began + warm_seconds]
     if len(warm) < 2:
-        return [["memory of the longest run of an adapter, at most", f"{max(each[1] for each in longest):.0f} MiB"]]
+        findings.problem("memory", f"no adapter ran for more than {warm_seconds:g} s")
+        return []
     (_, before, opened), (at, after, left) = warm[0], warm[-1]
     if after > before * MOST_GROWTH:
-        findings.problem("memory", f"{before:.0f} MiB after {WARM_SECONDS:g} s, {after:.0f} MiB at the end")
+        findings.problem("memory", f"{before:.0f} MiB after {warm_seconds:g} s, {after:.0f} MiB at the end")
     if left > opened + MORE_DESCRIPTORS:
-        findings.problem("descriptors", f"{opened} after {WARM_SECONDS:g} s, {left} at the end")
+        findings.problem("descriptors", f"{opened} after {warm_seconds:g} s, {left} at the end")
     most = max(each[1] for each in longest)
     return [
         ["longest run of one adapter", f"{at - began:.0f} s"],
@@ -120,10 +144,6 @@ _TOLD: Final = (
 )
 
 
-def _wrong(findings: Findings) -> str:
-    return ", ".join(f"{kind}: {many}" for kind, many in sorted(findings.problems.items())) or "nothing"
-
-
 def _counted(findings: Findings) -> list[list[str]]:
     return [[name, f"{findings.counts[name]:,}"] for name in _TOLD]
 
@@ -142,12 +162,12 @@ def _figures(findings: Findings, seconds: float, rows: list[list[str]]) -> Figur
     return Figures(
         title="Half an hour of everything",
         command="make soak",
-        told=TOLD,
+        told=TOLD.format(patience=PATIENCE, growth=MOST_GROWTH, descriptors=MORE_DESCRIPTORS),
         columns=["", f"in {seconds / 60:.0f} minutes"],
         rows=[
             *_counted(findings),
             *rows,
-            ["lost, doubled or wrong; anything else that was not as it must be", _wrong(findings)],
+            ["lost, doubled or wrong; anything else that was not as it must be", "nothing"],
         ],
         after=AFTER,
     )

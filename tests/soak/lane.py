@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -17,10 +18,11 @@ import msgspec
 
 from tests.adapter_process import COMMAND
 from tests.bench.client import memory
+from tests.family import Family
 from tests.oracles.seen import read_seen, wrong_answers, wrong_consents
 from tests.processes import open_descriptors
 from tests.soak import tapped_host
-from tests.soak.connection import Connection, Lost
+from tests.soak.connection import CANARY, Connection, Lost
 from tests.soak.findings import Findings
 from tests.soak.user import User
 
@@ -37,9 +39,18 @@ DEATHS_A_LIFE: Final = 4
 """Hosts that may be killed in ten minutes of one adapter: one less than it starts again by itself."""
 
 LOOK_SECONDS: Final = 0.1
+TREE_SECONDS: Final = 1.0
+"""How often is looked which processes there are: what is seen once is known by its number ever after."""
+
+PATIENCE: Final = 20.0
+"""How long a host may wait for an answer; users decide within a second, and nothing stands still for three."""
+
 SAMPLE_SECONDS: Final = 3.0
 NOTICED_SECONDS: Final = 3.0
 """How long before a request a host may have died of which the request is told."""
+
+KEPT: Final = (".cache", ".local")
+"""What adapter and host keep in a home from one run to the next."""
 
 CAPABILITIES: Final[Json] = {
     "_meta": {"muse/output": 1},
@@ -91,6 +102,8 @@ class Lane:
         self._ends = ends
         home.mkdir(parents=True)
         self._log = home / "seen"
+        self._tmp = home / "tmp"
+        self._tmp.mkdir()
         self._muse = tapped_host.place(home, plan.version, self._log)
         self._changed = threading.Condition()
         self._connection: Connection | None = None
@@ -153,10 +166,12 @@ class Lane:
         mark = f"{os.getpid()}-{self.name}-{self._lives}"
         began = time.monotonic()
         connection = self._start(mark)
+        family = Family(MARK, mark, connection.process.pid)
         try:
             hello = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
             call = connection.call("initialize", hello)
         except Lost:
+            family.end()
             return self._problem("start", f"the adapter ended: {connection.stderr[-1000:]!r}")
         self._took("start to initialize", began, call.ended)
         connection.offers = call.result["agentCapabilities"]["sessionCapabilities"]
@@ -164,25 +179,27 @@ class Lane:
             self._connection = connection
             self._changed.notify_all()
         until = min(self._ends, time.monotonic() + self._chance.uniform(*self.plan.life))
-        self._disturb(connection, until)
+        self._disturb(connection, family, until)
         last = time.monotonic() >= self._ends
         if last:
             self._come_to_an_end()
-        self._end(connection, mark, "close" if last else self._chance.choice(ENDS))
+        family.look()
+        self._end(connection, family, "close" if last else self._chance.choice(ENDS))
         return None
 
     def _start(self, mark: str) -> Connection:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("MUSE_", "XDG_"))}
         faults = self._chance.choice(FAULTS) if self.plan.faults else ()
         environ |= {"HOME": str(self.home), MARK: mark, "MUSE_SIMULATED_FAULTS": json.dumps(faults)}
+        environ |= {"TMPDIR": str(self._tmp), "ORCHARD_API_KEY": CANARY}
         command = [*COMMAND, "--muse", str(self._muse)]
         return Connection(mark, command, environ, self.home, lambda text: self._problem("connection", text))
 
-    def _disturb(self, connection: Connection, until: float) -> None:
+    def _disturb(self, connection: Connection, family: Family, until: float) -> None:
         """Kill hosts, pause reading, and take measures, until the time has come."""
         kill_at = time.monotonic() + self._chance.uniform(*self.plan.kill)
         pause_at = time.monotonic() + self._chance.uniform(5.0, 40.0)
-        sample_at, known, born = 0.0, set[int](), time.monotonic()
+        sample_at, tree_at, known, born = 0.0, 0.0, set[int](), time.monotonic()
         while (now := time.monotonic()) < until and connection.process.poll() is None:
             hosts = _hosts(connection.process.pid)
             gone = known - set(hosts)
@@ -198,6 +215,9 @@ class Lane:
                 # Beside this: hosts that die meanwhile have to be noticed.
                 threading.Thread(target=self._pause, args=(connection, hosts), daemon=True).start()
                 pause_at = time.monotonic() + self._chance.uniform(5.0, 40.0)
+            if now >= tree_at:
+                family.look()
+                tree_at = now + TREE_SECONDS
             if now >= sample_at:
                 self._sample(connection)
                 sample_at = now + SAMPLE_SECONDS
@@ -250,7 +270,7 @@ class Lane:
             if thread.is_alive():
                 self._problem("no end", "a user does not come to an end")
 
-    def _end(self, connection: Connection, mark: str, how: str) -> None:
+    def _end(self, connection: Connection, family: Family, how: str) -> None:
         """End the adapter; nothing of it may be left soon, and what was said must hold to the rules."""
         with self._changed:
             self._connection = None
@@ -272,15 +292,26 @@ class Lane:
             self._problem("exit code", f"{code} after {how}; the log ends with {connection.stderr[-2000:]!r}")
         if b"Traceback" in connection.stderr:
             self._problem("traceback", connection.stderr[-5000:].decode(errors="replace"))
-        self._check_orphans(mark)
+        self._check_orphans(family)
+        self._check_files()
         self._check_frames(connection, how)
 
-    def _check_orphans(self, mark: str) -> None:
+    def _check_orphans(self, family: Family) -> None:
         deadline = time.monotonic() + GONE_SECONDS
-        while (left := _marked(mark)) and time.monotonic() < deadline:
+        while (left := family.look()) and time.monotonic() < deadline:
             time.sleep(LOOK_SECONDS)
         if left:
             self._problem("orphan", f"{left} run {GONE_SECONDS:g} s after their adapter")
+            family.end()
+
+    def _check_files(self) -> None:
+        """Nothing that an adapter needed for itself is left."""
+        own = {"muse", self._log.name, self._tmp.name, *(user.home.name for user in self.users), *KEPT}
+        left = [path for path in (*self.home.iterdir(), *self._tmp.iterdir()) if path.name not in own]
+        if left:
+            self._problem("file", f"left behind: {left}")
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
     def _check_frames(self, connection: Connection, how: str) -> None:
         """Judge what was exchanged since the last time, and forget it."""
@@ -288,9 +319,9 @@ class Lane:
         seen = [*connection.seen, *read_seen(*logs)]
         for problem in wrong_consents(seen):
             self._problem("consent", problem)
-        # What a host asks of the adapter needs no answer, and a client that was left has nobody to answer.
+        # Hosts have ended, some in the middle of something, and a client that was left has nobody to answer.
         ended = {path.stem for path in logs} | ({connection.name} if how != "close" else set())
-        for problem in wrong_answers(seen, ended=ended):
+        for problem in wrong_answers(seen, ended=ended, patience=PATIENCE):
             self._problem("answer", problem)
         self.findings.count("frames judged", len(seen))
         for path in logs:
@@ -319,18 +350,4 @@ def _hosts(pid: int) -> list[int]:
             continue
         if b"serve" in words and b"--help" not in words:
             found.append(child)
-    return found
-
-
-def _marked(mark: str) -> list[int]:
-    """What runs with this mark in its environment."""
-    found = []
-    wanted = f"{MARK}={mark}".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
     return found

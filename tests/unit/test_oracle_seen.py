@@ -251,3 +251,16 @@ class TestLogs:
         log = Log().opened().decided().seen
         (tmp_path / "log").write_bytes(log[0].line() + log[1].line()[:-5])
         assert read_seen(tmp_path / "log") == log[:1]
+
+
+def test_what_a_host_that_has_gone_waited_for_too_long_was_not_answered() -> None:
+    def left_after(seconds: int) -> list[Seen]:
+        request = {"jsonrpc": "2.0", "id": 7, "method": "approval/request"}
+        later = {"jsonrpc": "2.0", "method": "item/started"}
+        return [Seen(0, "host", "h1", False, request), Seen(seconds * 10**9, "host", "h1", False, later)]
+
+    assert wrong_answers(left_after(19), ended=["h1"], patience=20) == []
+    assert wrong_answers(left_after(21), ended=["h1"]) == []
+    assert wrong_answers(left_after(21), ended=["h1"], patience=20) == ["host h1: request 7 was not answered"]
+    answer = Seen(1, "host", "h1", True, {"jsonrpc": "2.0", "id": 7, "result": {}})
+    assert wrong_answers([*left_after(21), answer], ended=["h1"], patience=20) == []

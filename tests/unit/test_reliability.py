@@ -56,3 +56,10 @@ def test_a_row_that_is_measured_alone_has_a_date_of_its_own(tmp_path: Path, monk
         assert figures is not None and figures.columns == ["load", "peak", MEASURED]
         assert figures.rows == [["b", "4", "2026-01-06, there"], ["a", "1", "2026-01-05, here"]]
         assert figures.part().endswith("\n`make load`.\n")
+    other = Figures(
+        title="T", command="make load", told="", columns=["load", "seconds"], rows=[["new", "5"]],
+        when="2026-01-07", where="there",
+    )  # fmt: skip
+    other.keep("load", among=["b", "a", "new"])
+    figures = kept("load")
+    assert figures is not None and figures.rows == [["new", "5", "2026-01-07, there"]]
