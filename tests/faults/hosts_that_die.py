@@ -93,3 +93,26 @@ class Dies(ScriptedHost):
         (self.directory / "session").write_text(session_id)
         session = {"sessionId": session_id, "workspaceRoot": request["params"]["workspaceRoot"]}
         self.answer(request, session=session, viewCursor="v:0")
+
+
+class KeepsItsQueue(Dies):
+    """Runs its first turn for ever, and dies with a second one in its queue; the next run begins that one by itself
+    when the session comes back."""
+
+    def on_turn_start(self, request: Json) -> None:
+        if self.count("prompts") > 2:
+            return super().on_turn_start(request)
+        command_id = request["params"]["commandId"]
+        first = not (self.directory / "first").exists()
+        ack = {"commandId": command_id, "status": "accepted", "turnId": f"turn-of-{command_id}"}
+        self.answer(request, **ack, disposition="started" if first else "queued", startedNewTurn=first)
+        (self.directory / ("first" if first else "queued")).write_text(command_id)
+        return None
+
+    def on_session_resume(self, request: Json) -> None:
+        super().on_session_resume(request)
+        command_id, session_id = (self.directory / "queued").read_text(), request["params"]["sessionId"]
+        self.count("effects")
+        self.event("turn/started", session_id, turnId=f"turn-of-{command_id}", commandId=command_id)
+        self.message(session_id, f"turn-of-{command_id}", "run all the same")
+        self.complete(session_id, f"turn-of-{command_id}")

@@ -12,7 +12,7 @@ import pytest
 from adapter.hosts.simulated.profiles import PROFILES
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.faults.ending import end, is_failed_card
-from tests.faults.hosts_that_die import Dies
+from tests.faults.hosts_that_die import Dies, KeepsItsQueue
 from tests.processes import wait_until
 from tests.scripted_hosts import Placed, place
 
@@ -259,6 +259,25 @@ def test_e2_a_host_that_always_dies_is_not_started_for_ever(tmp_path: Path) -> N
         assert "exit 9" in error["data"]["details"] and error["data"]["retryable"] is True
         assert len(host.pids("serve.pids")) == 6
         end(adapter, host)
+
+
+def test_e2_a_prompt_in_the_queue_of_a_host_that_dies_is_not_called_worth_a_retry(tmp_path: Path) -> None:
+    """Nothing that was taken in is lost: the next host runs it, and shows it."""
+    placed = place(tmp_path / "host", KeepsItsQueue)
+    with running_adapter(tmp_path, muse=placed.muse) as adapter:
+        adapter.initialize()
+        session_id = adapter.new_session(tmp_path)
+        prompts = [adapter.begin_prompt(session_id, text) for text in ("works", "waits")]
+        wait_until((tmp_path / "host" / "queued").exists)
+        wait_until(lambda: len(adapter.children()) == 1)
+        os.kill(adapter.hosts()[0], signal.SIGKILL)
+        died = [adapter.response(prompt)["error"]["data"] for prompt in prompts]
+        assert [(data["reason"], data["retryable"]) for data in died] == [("hostDied", True), ("hostDied", False)]
+        assert "may run it" in died[1]["details"]
+        assert stop_reason(adapter, session_id, "goes on") == "end_turn"
+        assert "run all the same" in adapter.text(session_id)
+        assert (tmp_path / "host" / "effects").read_text() == "x", "it ran once"
+        end(adapter)
 
 
 # -- what waits for the user
