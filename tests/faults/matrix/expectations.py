@@ -18,6 +18,9 @@ NO_SESSION: Final = {"error-sessionNotFound": _HOST_ERROR, "error-sessionNotLoad
 EMPTY: Final = {"result-empty": "ok", "result-null": "ok"}
 """Nothing of the answer is needed."""
 
+TASK: Final = {**EMPTY, "error-notFound": "-32600 taskEnded"}
+"""A task that the host does not know any more is over."""
+
 LOOKED_AT: Final = {**EMPTY, "result-wrong": "ok"}
 """Of a session that is to be copied only the folder is looked at, where the host tells it."""
 

@@ -126,7 +126,8 @@ HANGS: Final = f"{STOPPED}{OR}{DIED}"
 
 def is_command(phase: Phase) -> bool:
     """Whether the host is told something to do, and not only asked."""
-    return phase.at == "answer" and METHODS[phase.method].kind == "command"
+    method = METHODS.get(phase.method) if phase.at == "answer" else None
+    return method is not None and method.kind == "command"
 
 
 def expected(phase: Phase, fault: Fault) -> str:

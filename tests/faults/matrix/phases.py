@@ -115,7 +115,7 @@ def _read(name: str, told: str, method: str, **more: Any) -> Phase:
 
 def _stops(name: str, told: str, script: str, method: str) -> Phase:
     arrange = steps.task_of(script)
-    return _phase(name, told, steps.stop_task, method, arrange=arrange, expects=come.EMPTY, shows=shown.stopped)
+    return _phase(name, told, steps.stop_task, method, arrange=arrange, expects=come.TASK, shows=shown.stopped)
 
 
 def _refusal(name: str, told: str, act: Callable[[Cell], Json], **more: Any) -> Phase:
