@@ -235,6 +235,8 @@ async def test_who_has_it_all_may_go(input_first: bool) -> None:
     async with wired() as other:
         await other.ask(1)
         await other.read()
+        # What is on the pipe counts as written a moment later.
+        await other.peer.flushed()
         if input_first:
             other.close_input()
         other.stop_reading_for_ever()
