@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ import pytest
 import adapter
 from adapter.msp.vocabulary import METHODS
 from tests.faults.matrix import cell, left, limits, registry, run
+from tests.faults.matrix.__main__ import main
 from tests.faults.matrix.broken import BROKEN, broken
 from tests.faults.matrix.ever_failed import EVER_FAILED
 from tests.faults.matrix.fault import Fault
@@ -23,17 +25,15 @@ posix = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts
 
 SAMPLE: Final = (
     "start:endless",
-    "handshake:stops-writing",
-    "resume:twice-differently",
+    "reject:killed-late",
     "prompt:half-then-killed",
     "tell-item-completed:gap",
     "cancel:swallows",
     "decide:nobody",
-    "ask-question:unknown-members",
     "load:client-takes-back",
     "set-effort:after-the-next",
     "set-model:muse-vanishes",
-    "read-page:broken-text",
+    "form-error:twice",
     "closed:exit-0",
     "shutdown-turn:stops-reading",
 )
@@ -84,6 +84,14 @@ def test_a_cell_notices_an_adapter_that_is_broken(name: str, monkeypatch: pytest
     with pytest.raises(AssertionError) as noticed:
         _cell(where)
     assert what in str(noticed.value)
+
+
+def test_a_cell_that_does_not_exist_is_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["matrix", "--only", "start:exit-0", "--only", "nosuch:thing"])
+    assert main() == 2
+    assert capsys.readouterr().out == "there is no such cell: nosuch:thing; see --list\n"
 
 
 def test_the_phases_are_about_every_call_that_the_adapter_makes() -> None:

@@ -80,6 +80,8 @@ class Cell:
         """Whether the client reads nothing any more."""
         self.more = False
         """Whether the fault makes more be said than the phase does."""
+        self.refused = False
+        """Whether the host refuses what it is told in the phase."""
         self.hosts_gone: set[str] = set()
         """The hosts that have gone before they could be answered, or hear nothing."""
         self._asked = 0

@@ -27,6 +27,9 @@ LOOKED_AT: Final = {**EMPTY, "result-wrong": "ok"}
 SENT_AGAIN: Final = {**EMPTY, "error-sessionNotLoaded": "ok"}
 """A host that has unloaded the session is asked to load it again."""
 
+IN_WORDS: Final = dict.fromkeys(("error-commandRejected", "error-methodNotFound", "error-invalidParams"), "ok")
+"""A refusal of a slash command is told in words."""
+
 TAKEN_IN: Final = {"ignores": _TIMEOUT, "lost": "ok", "error-sessionNotLoaded": "ok"}
 """The same; and the events of the turn say that a prompt was taken in, also without an answer."""
 

@@ -98,7 +98,9 @@ def _sent_again(name: str, told: str, act: Callable[[Cell], Json], method: str, 
 
 
 def _command(name: str, text: str, method: str, **more: Any) -> Phase:
-    return _sent_again(name, f"the command `{text}`", steps.prompting(text), method, right=ends_turn, **more)
+    expects = {**come.SENT_AGAIN, **more.pop("expects", {}), **come.IN_WORDS}
+    act = steps.prompting(text)
+    return _sent_again(name, f"the command `{text}`", act, method, right=ends_turn, expects=expects, **more)
 
 
 def _moves(name: str, told: str, method: str, **more: Any) -> Phase:
@@ -133,9 +135,9 @@ def _unanswered(name: str, told: str, act: Callable[[Cell], Json]) -> Phase:
 DONE: Final = shown.says(shown.CONSENTED)
 ANSWERED: Final = shown.says(shown.CHOSEN)
 DECLINED: Final = shown.says("The question was cancelled ✓ I go on without an answer.")
-COMPACTED: Final = shown.says("The context is compacted: 161000 tokens have become 31000.")
-RENAMED: Final = shown.says("The session is called “a name” now.")
-PEARS: Final = shown.says("You said: ripe pears — noted ✓")
+COMPACTED: Final = shown.carries_out("The context is compacted: 161000 tokens have become 31000.")
+RENAMED: Final = shown.carries_out("The session is called “a name” now.")
+PEARS: Final = shown.carries_out("You said: ripe pears — noted ✓")
 EDITED: Final = shown.says("The greeting is complete ✓")
 
 PHASES: Final = (
@@ -330,7 +332,7 @@ PHASES: Final = (
     # commands and tasks
     _command("compact", "/compact", "session/compact", shows=COMPACTED, expects=come.TOLD),
     _command("rename", "/rename a name", "session/rename", shows=RENAMED),
-    _command("goal", "/goal ripe pears", "goal/set", shows=PEARS, expects={**come.SENT_AGAIN, **come.TAKEN_IN}),
+    _command("goal", "/goal ripe pears", "goal/set", shows=PEARS, expects=come.TAKEN_IN),
     _stops("stop-tool", "a tool in the background is stopped", "background 600", "task/stop"),
     _stops("stop-agent", "a subagent is stopped", "subagent 600", "subagent/stop"),
     _stops("stop-workflow", "a workflow is stopped", "workflow 600", "workflow/cancel"),

@@ -59,7 +59,7 @@ def run_cell(phase: Phase, fault: Fault) -> Passed:
         else:
             beside = _beside(cell, phase, fault)
             cell.left.look()
-            cell.more = fault.more
+            cell.more, cell.refused = fault.more, fault.group == "refused"
             cell.arm()
             seconds = _judge(cell, phase, fault)
             cell.wait_for_strike()

@@ -37,6 +37,16 @@ def says(text: str) -> Shown:
     return shown
 
 
+def carries_out(text: str) -> Shown:
+    """A slash command; or the refusal of it in words, if the host refuses."""
+
+    def shown(cell: Cell, result: Json) -> str | None:
+        is_told = cell.refused and cell.said().startswith("Muse refused: no: ")
+        return None if is_told else says(text)(cell, result)
+
+    return shown
+
+
 def ends_saying(text: str) -> Shown:
     """The same where the adapter has words of its own to say before."""
     return lambda cell, result: None if cell.said().endswith(text) else f"it says {cell.said()!r}, without {text!r}"
