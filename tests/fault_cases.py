@@ -221,6 +221,16 @@ def run(places: list[str], junit: Path) -> int:
     return subprocess.run([*command, *places], cwd=ROOT, timeout=SECONDS, check=False).returncode
 
 
+def passed(junit: Path) -> set[str]:
+    """The cases of which a test passed: one that was skipped shows nothing."""
+    return {
+        case
+        for test in ElementTree.parse(junit).iter("testcase")
+        if not {child.tag for child in test} & {"failure", "error", "skipped"}
+        for case in ids_in(test.get("name", ""))
+    }
+
+
 def counted(junit: Path) -> dict[str, Counter[str]]:
     """What became of the tests of each group: `ran`, `passed`, `skipped`. A test of two groups counts in both."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -244,7 +254,7 @@ def figures(counts: dict[str, Counter[str]]) -> Figures:
         title="Faults of others, case by case",
         command="make cases",
         told=f"{len(CASES)} small inputs that broke programs of this kind in public, each as tests of its name "
-        "(`tests/fault_cases.py`). A test runs once for each of its parameters.",
+        "(`tests/fault_cases.py`). A test runs once for each of its parameters; of each case one at least has passed.",
         columns=["kind", "cases", "tests run", "passed", "without a test"],
         rows=rows,
         after=untested,
@@ -258,11 +268,14 @@ def main() -> int:
         junit = Path(directory, "junit.xml")
         code = run(sorted({place for places in tests.values() for place in places}), junit)
         made = figures(counted(junit))
+        unshown = [case for case in CASES if case in tests and case not in passed(junit)]
     for row in [made.columns, *made.rows]:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, (32, 6, 10, 8, 1), strict=True)))
     if missing:
         print(f"neither a test nor a reason: {', '.join(missing)}")
-    if code or missing:
+    if unshown:
+        print(f"no test of it has passed: {', '.join(unshown)}")
+    if code or missing or unshown:
         return 1
     if "--write" in sys.argv[1:]:
         made.keep("cases")

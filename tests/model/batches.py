@@ -37,6 +37,7 @@ def run(number: int, until: float) -> Batch | None:
     logging.getLogger("adapter").propagate = False
     Machine.TOTALS.clear()
     Machine.ACTS.clear()
+    Machine.HAS_FAILED.clear()
     machine = seed(number)(type("Seeded", (Machine,), {}))
     options = settings(
         max_examples=BATCH,

@@ -16,12 +16,19 @@ from tests.model.stage import Stage
 
 DRAWS: Final = st.builds(Draw, st.integers(0, 5), st.integers(0, 3), st.integers(0, 20), st.booleans())
 
+TASKS: Final = 3
+TASKS_OF_A_HOST: Final = 4
+"""What runs while nobody waits for anything: so many tasks, so many for each host that lives, and one for each session
+that is open."""
+
 
 class Machine(RuleBasedStateMachine):
     """One run. `TOTALS` counts what was seen over all runs of the process, `ACTS` what was done."""
 
     TOTALS: ClassVar[Counter[str]] = Counter()
     ACTS: ClassVar[Counter[str]] = Counter()
+    HAS_FAILED: ClassVar[list[str]] = []
+    """What was wrong first, while it is made small."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,6 +72,9 @@ class Machine(RuleBasedStateMachine):
         """What has passed is told with the failure."""
         if not holds:
             note(self.stage.story())
+            if not Machine.HAS_FAILED:
+                print(f"wrong, and made small now, which takes minutes: {otherwise[:1000]}", flush=True)
+                Machine.HAS_FAILED.append(otherwise)
         assert holds, otherwise
 
     def teardown(self) -> None:
@@ -90,6 +100,12 @@ class Machine(RuleBasedStateMachine):
         for session in list(self.acts.open):
             self.last_prompt(session)
         self.holds()
+        dead = {host.name for host in self.stage.hosts if not host.alive}
+        unanswered = self.stage.checks.answers.unanswered(dead)
+        self.require(not unanswered, "\n".join(unanswered))
+        most = TASKS + TASKS_OF_A_HOST * (len(self.stage.hosts) - len(dead)) + len(self.acts.known())
+        tasks = self.stage.tasks()
+        self.require(len(tasks) <= most, f"more than {most} tasks: {tasks}")
 
     def calm_down(self) -> bool:
         """Do what ends things; whether nothing is left to be done."""

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
@@ -29,6 +30,9 @@ from tests.oracles.seen import Seen
 
 ROOT: Final = "/"
 CAP: Final = 10 * 1024 * 1024
+
+CANARY: Final = "canary-c04e8d15aa"
+"""Is in a variable like that of a key; nobody may ever be told."""
 
 log = logging.getLogger("tests.model")
 
@@ -59,10 +63,12 @@ class Stage:
         self.failures: list[str] = []
         self._clock = itertools.count()
         self._client = Wire("client", "client", self._note, self._from_adapter)
+        self._client.sink.watch = self._watch
         self._patches: list[Any] = [
             patch.object(HostProcess, "spawn", self._spawn),
             patch("adapter.bridge.hosts.execution_hosts.probe_version", _no_probe),
             patch.object(anyio.to_thread, "run_sync", _at_once),
+            patch.dict(os.environ, {"ORCHARD_API_KEY": CANARY}),
         ]
         for each in self._patches:
             each.start()
@@ -93,6 +99,7 @@ class Stage:
     async def _spawn(self, command: HostCommand) -> HostProcess:
         host = PlayedHost(self.store, f"h{len(self.hosts) + 1}")
         host.wire = Wire("host", host.name, self._note, host.take)
+        host.wire.sink.watch = self._watch
         process = self.processes[host.name] = PlayedProcess(command, host.wire)
         process.on_end = lambda: self._ended(host)
         self.hosts.append(host)
@@ -130,7 +137,15 @@ class Stage:
         self.go()
         self.loop.close()
 
+    def tasks(self) -> list[str]:
+        """What has not ended."""
+        return sorted(task.get_name() for task in asyncio.all_tasks(self.loop) if not task.done())
+
     # -- frames
+
+    def _watch(self, data: bytes) -> None:
+        if CANARY.encode() in data:
+            self.failures.append(f"something of the environment is told: {data[:300]!r}")
 
     def _note(self, seen: Seen) -> None:
         seen = Seen(next(self._clock), seen.side, seen.connection, seen.from_adapter, seen.frame)
@@ -205,14 +220,16 @@ class Stage:
 
 
 class _Failures(logging.Handler):
-    """Exceptions that the adapter only logs are failures all the same."""
+    """Exceptions that the adapter only logs are failures all the same, and so is what the log must not tell."""
 
     def __init__(self, failures: list[str]) -> None:
-        super().__init__(logging.ERROR)
+        super().__init__()
         self._failures = failures
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._failures.append(self.format(record))
+        text = self.format(record)
+        if record.levelno >= logging.ERROR or CANARY in text:
+            self._failures.append(text)
 
 
 async def _no_probe(*arguments: Any, **options: Any) -> Probe:

@@ -50,11 +50,14 @@ class Lines:
 
     def __init__(self, take: On) -> None:
         self._take = take
+        self.watch: Callable[[bytes], None] = lambda data: None
+        """Told of all bytes."""
         self._rest = b""
         self.closed = False
 
     async def send(self, data: bytes) -> None:
         """Take in whole lines."""
+        self.watch(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._take(json.loads(line))

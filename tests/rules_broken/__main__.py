@@ -104,7 +104,11 @@ def noticed(copy: Copy, broken: Broken) -> str | None:
 
 
 def main() -> int:
-    words = [word for word in sys.argv[1:] if word.isdigit()]
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    unknown = [word for word in words if word not in {str(row.rule) for row in BROKEN}]
+    if unknown:
+        print(f"no rule: {', '.join(unknown)}; there are {', '.join(map(str, sorted({row.rule for row in BROKEN})))}")
+        return 2
     rows = [row for row in BROKEN if not words or str(row.rule) in words]
     tests = sorted({row.test for row in rows})
     idle: queue.SimpleQueue[Copy] = queue.SimpleQueue()

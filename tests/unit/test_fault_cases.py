@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import fault_cases
-from tests.fault_cases import CASES, GROUPS, REASONS, counted, figures, ids_in, shown, shown_in
+from tests.fault_cases import CASES, GROUPS, REASONS, counted, figures, ids_in, passed, shown, shown_in
 
 LAST = {"A": 4, "B": 6, "C": 4, "D": 7, "E": 7, "F": 8, "G": 9, "H": 7, "I": 10, "J": 8, "K": 5, "L": 12, "M": 5}
 LAST |= {"N": 14, "O": 9, "P": 3, "Q": 4}
@@ -75,3 +75,17 @@ def test_what_became_of_them_is_counted_by_group(tmp_path: Path) -> None:
         [GROUPS["A"], "4", "3", "1"],
         [GROUPS["B"], "6", "1", "0"],
     ]
+
+
+def test_a_case_whose_tests_were_skipped_is_not_shown(tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    junit.write_text(
+        "<testsuites><testsuite>"
+        '<testcase name="test_a1_long"/>'
+        '<testcase name="test_a2_endless"><skipped/></testcase>'
+        '<testcase name="test_b1_b2_bytes[1]"><skipped/></testcase>'
+        '<testcase name="test_b1_b2_bytes[2]"/>'
+        '<testcase name="test_c1_words"><failure/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    assert passed(junit) == {"A1", "B1", "B2"}
