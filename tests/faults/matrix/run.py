@@ -37,7 +37,7 @@ class Passed(NamedTuple):
     """What was looked at in a cell that came out well."""
 
     seconds: float | None = None
-    """How long the answer took."""
+    """How long the answer took, without what the fault itself waits."""
     beside: bool = False
     """Whether a turn of another session ran."""
     descriptors: bool = False
@@ -110,7 +110,7 @@ def _judge(cell: Cell, phase: Phase, fault: Fault) -> float:
     most = limit(phase, fault) + (STOP_SECONDS if STOPPED in wanted else 0)
     if took > most:
         raise Wrong(f"the answer may take {most:.1f} s and took {took:.1f} s")
-    return took
+    return max(0.0, took - fault.seconds)
 
 
 def _is_stopped(answer: Json, wanted: str) -> bool:

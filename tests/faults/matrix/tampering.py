@@ -178,6 +178,7 @@ def garbage(wire: Wire, line: bytes) -> bytes:
 
 def half_then_rest(wire: Wire, line: bytes) -> bytes:
     """The frame in two pieces."""
+    wire.note(False, _frame(line))
     wire.write(line[: len(line) // 2])
     time.sleep(0.1)
     return line[len(line) // 2 :]
