@@ -282,7 +282,7 @@ class Conversation:
         await self.all_answered()
         self._projection.close_turn(None)
         self.retire()
-        self.unlisten()
+        self._attachment.end()
 
     async def leave(self) -> None:
         """Let the host forget the session; it stays stored."""

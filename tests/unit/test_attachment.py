@@ -211,3 +211,12 @@ async def test_a_session_is_idle_when_nothing_goes_on_in_it(method: str, params:
         assert there.attachment.is_idle
         there.tell(method, **params, **at("v1"))
         assert not there.attachment.is_idle
+
+
+async def test_a_session_that_is_closed_on_its_way_to_another_host_is_not_heard_there() -> None:
+    here, following = Lodging(), Lodging()
+    async with lodged(here, usual=following) as there:
+        here.die()
+        there.attachment.end()
+        await there.attachment.reach()
+        assert "ses-1" not in following.sinks and not following.sinks

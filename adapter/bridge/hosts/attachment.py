@@ -49,6 +49,8 @@ class Attachment:
         self._profile = self._wanted = USUAL
         self._moving = anyio.Lock()
         self._watching = anyio.CancelScope()
+        self._returning = anyio.CancelScope()
+        self._is_over = False
         self._mourned: Host | None = None
         self._missed: SessionUnreachable | None = None
         """What came of loading the session again the last time, if no host has it."""
@@ -65,6 +67,8 @@ class Attachment:
 
     def listen(self) -> None:
         """Take in the session's events from now on, those that were kept for it first."""
+        if self._is_over:
+            return
         host = self._session.host
         host.listen(self._session.session_id, self._receive)
         self._hosts.join(host, self)
@@ -76,6 +80,12 @@ class Attachment:
         self._session.host.unlisten(self._session.session_id)
         self._hosts.leave(self._session.host, self)
         self._watching.cancel()
+
+    def end(self) -> None:
+        """The session is closed: it goes to no host any more, also where it is on its way to one."""
+        self._is_over = True
+        self._returning.cancel()
+        self.unlisten()
 
     @property
     def is_idle(self) -> bool:
@@ -205,13 +215,14 @@ class Attachment:
         self._mourn(host)
         if waits and is_durable(host) and not host.is_closing and not self._returned_unasked:
             # Once until it is used again: a session that ends its hosts must not go on doing so by itself.
-            self._returned_unasked = True
+            self._returned_unasked, self._returning = True, anyio.CancelScope()
             await self._return_unasked()
 
     async def _return_unasked(self) -> None:
         """Go back to what waits for the user, or runs without a prompt."""
         try:
-            await self._settle()
+            with self._returning:
+                await self._settle()
         except (MspError, HostGone) as error:
             log.warning("a session could not be resumed after its host had ended: %s", error)
 
