@@ -26,9 +26,14 @@ _FIRST_DELAY: Final = 0.050
 _LONGEST_DELAY: Final = 2.0
 
 
+def takes_long(method: str) -> bool:
+    """Whether a host may be silent over it for long."""
+    return method in _OPENING
+
+
 def request_timeout(method: str, *, command: bool) -> float:
     """Seconds to wait for the answer to `method`."""
-    if method in _OPENING:
+    if takes_long(method):
         return OPEN_TIMEOUT
     return COMMAND_TIMEOUT if command else QUERY_TIMEOUT
 

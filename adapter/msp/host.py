@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 
 from adapter.msp import budgets
-from adapter.msp.abilities import Abilities, Inquiry
+from adapter.msp.abilities import NOBODY, Abilities, Inquiry
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout, exit_class
 from adapter.msp.event_routing import EventRouting
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
@@ -36,9 +36,8 @@ TRAILING_GRACE = 0.25
 UNREADY_GRACE = 0.5
 """Seconds a host has after stdin closed if it never became ready: it has nothing to record."""
 
-SECOND_LOOK = 0.1
-"""Seconds in which what is in its pipe is read before a host counts as silent: it may be this process that was stopped,
-or got no time."""
+CHEAP_QUESTION: Final = ("session/list", {"limit": 1, "filter": {"sessionId": {"anyOf": [NOBODY]}}})
+"""What every host has to answer, and can at once."""
 
 STDERR_IN_ERRORS = 500
 """Characters of a dead host's stderr that go into an error a user sees."""
@@ -100,6 +99,9 @@ class Host(EventRouting):
         self._patience = Patience()
         self._overheard: Overheard | None = None
         self._asking = 0
+        self._asking_long: set[object] = set()
+        """What is asked that may take long."""
+        self._doubted = anyio.Event()
         self._server_secrets = ServerSecrets()
         self._conclusions: dict[tuple[str, str], Answer] = {}
         """What is waited for, by the notification and the command that it concludes."""
@@ -131,6 +133,7 @@ class Host(EventRouting):
                 tasks.start_soon(self._serve, process)
                 tasks.start_soon(self._watch_exit, process)
                 tasks.start_soon(self._shake_hands)
+                tasks.start_soon(self._look_whether_it_hangs)
                 await self._over.wait()
                 if self._closing:
                     self._declare_gone(HostClosed("the Muse host was stopped"))
@@ -340,10 +343,7 @@ class Host(EventRouting):
                 attempt += 1
             except RequestTimeout:
                 if heard == self._times_heard():
-                    await anyio.sleep(SECOND_LOOK)
-                # One that reads a whole history for somebody else has longer; the last of those who wait decides.
-                if heard == self._times_heard() and not self._asking:
-                    self._give_up(timeout)
+                    self._doubted.set()
                 raise
             else:
                 if ack.get("commandId", command_id) != command_id:
@@ -389,6 +389,9 @@ class Host(EventRouting):
         if peer is None:
             raise HostClosed("the Muse host is not connected")
         self._asking += 1
+        asked = object()
+        if budgets.takes_long(method):
+            self._asking_long.add(asked)
         if params is not None and "config" in params:
             self._server_secrets.learn(params["config"])
         try:
@@ -409,15 +412,27 @@ class Host(EventRouting):
             raise self.gone from None
         finally:
             self._asking -= 1
+            self._asking_long.discard(asked)
 
     def _times_heard(self) -> int:
         return self._overheard.times if self._overheard is not None else 0
 
-    def _give_up(self, seconds: float) -> None:
-        """Have done with a host that hangs: it neither admitted a command nor said anything else. What is asked of it
-        would wait for nothing each time; the next one can be asked instead."""
-        self._declare_gone(HostClosed(f"the Muse host said nothing for {seconds:g} s and was ended"))
-        self._over.set()
+    async def _look_whether_it_hangs(self) -> None:
+        """Have done with a host that let a command wait and says nothing to another question either: what is asked of
+        it would wait for nothing each time, and the next one can be asked instead. One that is silent over something
+        long it was asked for has its time."""
+        while True:
+            await self._doubted.wait()
+            self._doubted = anyio.Event()
+            heard, long = self._times_heard(), set(self._asking_long)
+            try:
+                await self.query(*CHEAP_QUESTION)
+            except RequestTimeout:
+                if heard == self._times_heard() and not long & self._asking_long:
+                    self._declare_gone(HostClosed("the Muse host said nothing any more and was ended"))
+                    return self._over.set()
+            except (MspError, HostGone):
+                pass
 
     def _refusal(self, error: RpcError) -> MspError:
         """An error answer with the host's words as they may be told on; what is echoed to the host stays as it is."""

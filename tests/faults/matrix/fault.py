@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from adapter.msp.vocabulary import METHODS
 from tests.faults.matrix.cell import OK, Cell
 from tests.faults.matrix.phases import Phase
 from tests.faults.matrix.tampering_host import Plan
@@ -124,12 +123,6 @@ HANGS: Final = f"{STOPPED}{OR}{DIED}"
 """Or until a command has waited in vain: then the host that says nothing is ended."""
 
 
-def is_command(phase: Phase) -> bool:
-    """Whether the host is told something to do, and not only asked."""
-    method = METHODS.get(phase.method) if phase.at == "answer" else None
-    return method is not None and method.kind == "command"
-
-
 def expected(phase: Phase, fault: Fault) -> str:
     """The outcome that is right: `ok`, `cancelled`, or code and reason (`docs/errors.md`)."""
     for table, key in ((fault.expects, phase.name), (phase.expects, fault.name), (phase.expects, fault.group)):
@@ -139,9 +132,6 @@ def expected(phase: Phase, fault: Fault) -> str:
         return OK
     if fault.group == "gone":
         return OK if phase.retried or not (phase.needed or phase.turn) else DIED
-    if fault.group == "lost" and fault.before and phase.turn and is_command(phase):
-        # Nothing comes of it, and nothing else is said: the host is ended.
-        return DIED
     if fault.group == "deaf" and fault.leaves == "none" and phase.more:
         # The next thing that is said to it shows that it is of no use.
         return OK if phase.retried else DIED

@@ -39,6 +39,7 @@ _ONCE: Final = (
 )
 _A_HOST: Final = (
     "adapter.msp.host.Host._drain_stderr",
+    "adapter.msp.host.Host._look_whether_it_hangs",
     "adapter.msp.host.Host._serve",
     "adapter.msp.host.Host._watch_exit",
     "adapter.wire.peer.Peer._write",

@@ -287,7 +287,7 @@ PHASES: Final = (
         steps.prompting("as you like it"),
         "userInput/clarify",
         arrange=steps.asked_in_text,
-        shows=shown.says("The question was clarified ✓ You said: as you like it"),
+        shows=shown.clarified("The question was clarified ✓ You said: as you like it"),
         forms=False,
     ),
     # consent that is not given

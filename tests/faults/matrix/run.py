@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from tests.adapter_process import Json
 from tests.faults.matrix import tampering_host
 from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
-from tests.faults.matrix.fault import DIED, OR, STOPPED, TIMEOUT, Fault, expected, is_command, plan_of
+from tests.faults.matrix.fault import DIED, OR, STOPPED, TIMEOUT, Fault, expected, plan_of
 from tests.faults.matrix.limits import limit
 from tests.faults.matrix.phases import NEWEST, Phase
 from tests.faults.matrix.shown import CONSENTED
@@ -28,6 +28,9 @@ CLIENT: Final = {
     "_meta": {"muse/output": 1, "muse/steering": 1, "muse/asyncTasks": 1},
 }
 """What the client can do: all that makes the adapter ask a host for more."""
+
+HANGING_PROMPTS: Final = 2
+"""How many prompts may fail more until a host that hangs is ended: it is asked something else first."""
 
 STOP_SECONDS: Final = 2.5
 """How long a user waits for a turn that does not end."""
@@ -177,10 +180,11 @@ def _go_on(cell: Cell, phase: Phase, fault: Fault) -> None:
     """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use. One
     that has said nothing to a command is used no more."""
     came = _another_prompt(cell)
-    if fault.leaves == "wedged" and came == TIMEOUT:
-        # It may have been taken in all the same.
-        cell.more = True
-        came = _another_prompt(cell)
+    for _ in range(HANGING_PROMPTS if fault.leaves == "wedged" else 0):
+        if came in (TIMEOUT, DIED):
+            # It may have been taken in all the same.
+            cell.more = True
+            came = _another_prompt(cell)
     # A program that was lost before anybody could ask it what it can do stays so.
     otherwise = expected(phase, fault) if phase.early and fault.group == "harmless" else OK
     _check(came, fault.then or otherwise, "the next prompt")
@@ -208,14 +212,13 @@ def _beside(cell: Cell, phase: Phase, fault: Fault) -> Callable[[], None] | None
     if phase.early:
         return None
     if fault.leaves == "host" or phase.restricted:
-        return _bystander(cell, same_host=True, may_be_ended=fault.group == "lost" and is_command(phase))
+        return _bystander(cell, same_host=True)
     # Only this version lets go of a session without an end.
     return _bystander(cell, same_host=False) if phase.version == NEWEST else None
 
 
-def _bystander(cell: Cell, *, same_host: bool, may_be_ended: bool = False) -> Callable[[], None]:
-    """A turn of another session that is under way; gives what ends it, and shows that it was let alone. A host that has
-    not answered a command and said nothing else is ended, and what waits there is told so."""
+def _bystander(cell: Cell, *, same_host: bool) -> Callable[[], None]:
+    """A turn of another session that is under way; gives what ends it, and shows that it was let alone."""
     session = cell.must("session/new", cwd=str(cell.workspace), mcpServers=[])["sessionId"]
     if same_host:
         asking = cell.prompt(session, "approve")
@@ -224,9 +227,6 @@ def _bystander(cell: Cell, *, same_host: bool, may_be_ended: bool = False) -> Ca
         def consent() -> None:
             cell.allow(question)
             answer = cell.answer(asking)
-            if may_be_ended and outcome(answer, _is_anything) == DIED:
-                cell.hosts_gone.add(str(tampering_host.struck_host(cell.folder)))
-                return
             if not _has_ended(answer.get("result", {})):
                 raise Wrong(f"the turn of another session: {answer}")
             cell.must_have_said(session, CONSENTED)

@@ -47,6 +47,17 @@ def carries_out(text: str) -> Shown:
     return shown
 
 
+def clarified(text: str) -> Shown:
+    """What Muse does with an answer in words; or that it did not take it, and the question again."""
+
+    def shown(cell: Cell, result: Json) -> str | None:
+        said = cell.said()
+        is_told = said.startswith("Muse did not take the answer: ") and "Your next message" in said
+        return None if is_told else says(text)(cell, result)
+
+    return shown
+
+
 def ends_saying(text: str) -> Shown:
     """The same where the adapter has words of its own to say before."""
     return lambda cell, result: None if cell.said().endswith(text) else f"it says {cell.said()!r}, without {text!r}"
