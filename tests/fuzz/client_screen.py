@@ -3,7 +3,6 @@ be something that can be written."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, cast
@@ -22,8 +21,6 @@ from adapter.wire.background import Background
 from adapter.wire.envelope import notification_object
 from adapter.wire.framing import ACP_OUTBOUND_CAP, encode_frame
 from adapter.wire.peer import Peer
-
-logging.getLogger("adapter").setLevel(logging.CRITICAL)
 
 
 class ClientScreen:

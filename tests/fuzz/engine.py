@@ -5,6 +5,7 @@ Only what the adapter needs at run time is imported here.
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 
@@ -28,6 +29,8 @@ def mutate(data: bytes, max_size: int, seed: int) -> bytes:
 
 def main(name: str, arguments: list[str]) -> None:
     """Fuzz until libFuzzer ends the process."""
+    # What is logged of so much nonsense is of no use, and slow.
+    logging.disable(logging.CRITICAL)
     with atheris.instrument_imports(include=["adapter", "host_probe"]):
         one = target(name)
     atheris.Setup([name, *arguments], one, custom_mutator=mutate)

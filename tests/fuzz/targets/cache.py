@@ -3,14 +3,10 @@ written anew so that it can be read."""
 
 from __future__ import annotations
 
-import logging
-
 from host_probe.cache import FILE_NAME, MAX_BYTES, VersionCache
 from host_probe.identity import BinaryIdentity
 from host_probe.version import HostVersion, parse_server_version
 from tests.fuzz.memory import folder
-
-logging.getLogger("host_probe").setLevel(logging.CRITICAL)
 
 KNOWN = BinaryIdentity(real_path="/opt/muse", size=1, mtime_ns=2, inode=3, arguments=())
 """One that the corpus knows."""
