@@ -103,7 +103,7 @@ def test_what_explains_a_failure_is_not_hidden(argument: str) -> None:
 
 
 def test_words_of_a_private_key_that_shapes_know_it_by_stay() -> None:
-    key = "-----BEGIN PRIVATE KEY-----\nquince-medlar-quince\nshort\n-----END PRIVATE KEY-----"
+    key = "-----BEGIN " + "PRIVATE KEY-----\nquince-medlar-quince\nshort\n-----END PRIVATE KEY-----"
     values = learned(env={"ORCHARD": key})
     assert "quince-medlar-quince" in values and not any(value.startswith("-----") for value in values if value != key)
 
