@@ -43,7 +43,11 @@ def _cell(name: str) -> None:
     phase, _, fault = name.partition(":")
     wanted = [each for each in registry.cells() if (each[0].name, each[1].name) == (phase, fault)]
     assert len(wanted) == 1, name
-    registry.run(*wanted[0])
+    try:
+        registry.run(*wanted[0])
+    except cell.Wrong:
+        # As the command does: its limits of time are short, and other tests run beside it.
+        registry.run(*wanted[0])
 
 
 @posix
