@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import anyio
@@ -51,13 +52,15 @@ class ClientQuestions:
         """The client's session, in which everything is asked."""
         return self._projection.session_id
 
-    def refuse(self, session: Session, params: Params) -> bool:
-        """Answer a question for which there is no room as not allowed. False if it has no answer, since the host has
-        asked too much for that too."""
+    def refuse(self, session: Session, params: Params, stop: Callable[[Params], None]) -> None:
+        """Answer a question for which there is no room as not allowed; or `stop` the running turn that asks, if the
+        host has asked too much for that too."""
         if not self._has_refused:
             self._has_refused = True
             log.warning("a session asks more than may be open at once; what is beyond is refused")
-        return self._refusals.refuse(session.host, session.session_id, params, TOO_MANY)
+        refused = self._refusals.refuse(session.host, session.session_id, params, TOO_MANY)
+        if not refused and params.get("turnId") in session.fold.turns.running:
+            stop(params)
 
     async def permission(self, request: Params) -> Params | None:
         """The client's answer to a permission request, None if none came that could mean anything. What is asked about

@@ -134,7 +134,7 @@ class Dialogs:
         before = self._asked.get(approval_id)
         self.withdraw(approval_id)
         if not self._client.room.take():
-            return self._refuse(params)
+            return self._client.refuse(self._session, params, self._stop)
         self._forget_decided()
         asked = self._asked[approval_id] = _Asked(params, again=again)
         if before is not None and before.refused.is_set():
@@ -145,11 +145,6 @@ class Dialogs:
             self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
         return None
-
-    def _refuse(self, params: Params) -> None:
-        """Too much is open at the client for this to be asked, too."""
-        if not self._client.refuse(self._session, params) and params.get("turnId") in self._session.fold.turns.running:
-            self._stop(params)
 
     @property
     def is_asking(self) -> bool:

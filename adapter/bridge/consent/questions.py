@@ -89,7 +89,7 @@ class Questions:
         if params["userInputId"] in self._asked:
             return
         if not self._client.room.take():
-            return self._refuse(params)
+            return self._client.refuse(self._session, params, self._stop)
         asked = self._asked[params["userInputId"]] = _Asked(params, read_questions(params) or ())
         if asked.questions and not self._client.forms and not self._is_stopped(asked.turn_id):
             # At once, since they are answered in the order in which they are shown.
@@ -97,11 +97,6 @@ class Questions:
         else:
             self._background.start(self._put, asked)
         return None
-
-    def _refuse(self, params: Params) -> None:
-        """Too much is open at the client for this to be asked, too."""
-        if not self._client.refuse(self._session, params) and params.get("turnId") in self._session.fold.turns.running:
-            self._stop(params)
 
     @property
     def is_asking(self) -> bool:
