@@ -49,8 +49,9 @@ class StreamedText:
         return self._blocks[0] if self._blocks else ""
 
     def become(self, whole: str) -> None:
-        """Let the text be this one, which somebody keeps anyway: it takes no room then."""
-        self._blocks, self._length = [whole], len(whole)
+        """Let the text be this one, which somebody keeps anyway: it takes no room then. What was shown beyond it stays
+        shown: of a longer text that comes after it only the rest is missing."""
+        self._blocks, self._length = [whole], max(self._length, len(whole))
         self._chunks.clear()
 
     @property
@@ -63,7 +64,7 @@ class StreamedText:
         shown = self.text()
         if self._length > STREAMED_TEXT_LIMIT or not final.startswith(shown):
             return None
-        return final[len(shown) :]
+        return final[self._length :]
 
 
 def is_streamable(kind: str, field: str) -> bool:

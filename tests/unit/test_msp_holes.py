@@ -116,6 +116,14 @@ def test_k3_what_is_told_anew(kind: str, field: str, final: Json, anew: list[str
     assert it.anew == anew
 
 
+def test_k3_output_is_not_shown_twice_where_an_older_end_of_it_arrives_behind_a_hole() -> None:
+    it = Viewed()
+    it.tell(item(1, "inProgress", kind="toolCall", visibleOutput=""), delta("ab", "output"))
+    it.tell(item(3, "completed", kind="toolCall", visibleOutput=""), GAP)
+    it.fill(item(4, "completed", kind="toolCall", visibleOutput="abcd"))
+    assert it.shown == ["ab", "cd"]
+
+
 def test_only_so_many_differing_items_are_remembered() -> None:
     it = Viewed()
     for number in range(DIFFERING_ITEMS + 5):

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from tests.faults.matrix.cell import HELD_SECONDS
 from tests.faults.matrix.client_ends import End
 from tests.faults.matrix.fault import STANDS
 from tests.faults.matrix.host_faults import STANDS_END
@@ -165,8 +166,9 @@ def _figures(results: Result, second: int, seconds: float, slowness: float) -> F
         after=(
             f"The answer that is judged may take, by what the adapter can know of the fault: {limits}; {A_HOST:g} s "
             f"more for each host that the phase starts, {STOP_SECONDS:g} s where a user stops a turn that does not "
-            f"end, and what the fault itself waits. The waits of these adapters are shortened. All that times "
-            f"{slowness:.1f}, which is how slow the machine was then. The phases: "
+            f"end, {HELD_SECONDS:g} s where another host keeps the session, and what the fault itself waits. The "
+            f"waits of these adapters are shortened. All that times {slowness:.1f}, which is how slow the machine was "
+            f"then. The phases: "
             f"{', '.join(f'`{phase.name}`' for phase in PHASES)}. Left out, as something else stands for it there: "
             f"{_counted(instead)}. Cells that make no sense: {_counted(reasons)}."
         ),

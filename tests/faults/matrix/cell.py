@@ -34,6 +34,9 @@ START_SECONDS: Final = 5.0
 EFFECT_SECONDS: Final = 5.0
 """Until a fault has taken place whose moment has come."""
 
+HELD_SECONDS: Final = 5.0
+"""How long a session is waited for that another host has not let go of."""
+
 HURRY: Final = hurried(
     msp__budgets__QUERY_TIMEOUT=2.0,
     msp__budgets__COMMAND_TIMEOUT=2.0,
@@ -46,7 +49,7 @@ HURRY: Final = hurried(
     wire__options__ENDLESS_LINE_BYTES=2 * MSP_CAP,
     msp__abilities__ANSWER_SECONDS=5.0,
     bridge__agent__ABILITIES_WAIT=5.0,
-    bridge__hosts__reloading__BUSY_SECONDS=5.0,
+    bridge__hosts__reloading__BUSY_SECONDS=HELD_SECONDS,
     bridge__turns__prompts__CANCEL_GRACE=1.5,
     bridge__stored_output__contract__READ_SECONDS=6.0,
     bridge__stored_sessions__deletion__DELETE_SECONDS=2.0,

@@ -8,9 +8,11 @@ _TIMEOUT: Final = "-32603 hostTimeout"
 _UNKNOWN_END: Final = "-32603 turnEndUnknown"
 _LATE: Final = "-32603 hostStartTimeout"
 _FAILED: Final = "-32603 hostStartFailed"
-_BUSY: Final = "-32600 hostBusy"
 _NOT_STORED: Final = "-32002 sessionNotStored"
 _HOST_ERROR: Final = "-32603 hostError"
+
+HELD: Final = "-32600 hostBusy"
+"""Another host has not let go of the session for as long as is waited (`cell.HELD_SECONDS`)."""
 
 NO_SESSION: Final = {"error-sessionNotFound": _HOST_ERROR, "error-sessionNotLoaded": _HOST_ERROR}
 """The client has named no session that could be unknown."""
@@ -65,8 +67,8 @@ BESIDE: Final = {**SILENT, **dict.fromkeys(("closes-stdin", "stops-reading"), f"
 """The prompt may have been sent before, and read or not."""
 
 KEPT: Final = {
-    **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), _BUSY),
-    **dict.fromkeys(("error-unknown", "error-bare", "error-text", "error-without-code", "error-methodNotFound"), _BUSY),
+    **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), HELD),
+    **dict.fromkeys(("error-unknown", "error-bare", "error-text", "error-without-code", "error-methodNotFound"), HELD),
 }
 """The host has not let go of the session."""
 

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from tests.adapter_process import Json
 from tests.faults.matrix import tampering_host
-from tests.faults.matrix.cell import OK, Cell, Wrong, outcome, running
+from tests.faults.matrix.cell import HELD_SECONDS, OK, Cell, Wrong, outcome, running
+from tests.faults.matrix.expectations import HELD
 from tests.faults.matrix.fault import DIED, OR, STOPPED, TIMEOUT, Fault, expected, plan_of
 from tests.faults.matrix.limits import limit
 from tests.faults.matrix.phases import NEWEST, Phase
@@ -110,10 +111,11 @@ def _judge(cell: Cell, phase: Phase, fault: Fault) -> float:
             raise Wrong(problem)
     # What came of a turn that had no good end may be told later.
     cell.more |= came != OK
-    most = limit(phase, fault) + (STOP_SECONDS if STOPPED in wanted else 0)
+    waits = (STOP_SECONDS if STOPPED in wanted else 0) + (HELD_SECONDS if wanted == HELD else 0)
+    most = limit(phase, fault) + waits
     if took > most:
         raise Wrong(f"the answer may take {most:.1f} s and took {took:.1f} s")
-    return max(0.0, took - fault.seconds)
+    return max(0.0, took - fault.seconds - (HELD_SECONDS if wanted == HELD else 0))
 
 
 def _is_stopped(answer: Json, wanted: str) -> bool:
