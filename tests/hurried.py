@@ -22,6 +22,11 @@ def hurried(**seconds: float) -> list[str]:
     return [sys.executable, "-P", __file__, *(f"{name}={value}" for name, value in seconds.items()), _END]
 
 
+def with_more(command: Sequence[str], **seconds: float) -> list[str]:
+    """Such a command with more constants, or other values of them."""
+    return [*command[:-1], *(f"{name}={value}" for name, value in seconds.items()), _END]
+
+
 class Hurry:
     """Finds the modules that have such constants."""
 

@@ -24,6 +24,10 @@ RETRIED: Final = frozenset({"overloaded", "backpressured"})
 RESTATED: Final = re.compile(r"(?s)\A\[.*?\]\n\n")
 
 
+IN_WORDS: Final = "Your next message is the answer"
+"""What a question says that is asked without a form."""
+
+
 class Prompt:
     """A prompt of the client."""
 
@@ -65,6 +69,8 @@ class Checks:
         """What the client has on screen, by session and message."""
         self.restated: defaultdict[str, dict[str, str]] = defaultdict(dict)
         """The messages that were told anew, by session and the text."""
+        self.asked: dict[str, bool] = {}
+        """Whether the last text on screen is a question for the next prompt, by session."""
         self.loading: set[str] = set()
         """Sessions whose past may be told."""
         self.forms = False
@@ -235,7 +241,9 @@ class Checks:
                 self._wrong(f"nobody had cancelled it: {told}")
         elif stop == "end_turn":
             asking = {params["turnId"] for params in self._store.sessions[prompt.session].inputs.values()}
-            paused = not self.forms and any(turn.id in asking for turn in turns)
+            # A question may be asked in the moment in which its turn ends.
+            asks = self.asked.get(prompt.session, False) or any(turn.id in asking for turn in turns)
+            paused = not self.forms and asks
             if not paused and not any(turn.terminal == "completed" for turn in turns):
                 self._wrong(f"not completed: {told}")
             self._check_texts(prompt.session, turns)
@@ -260,6 +268,7 @@ class Checks:
         stored = self._store.sessions[session]
         turn = next((turn for turn in stored.turns.values() if message in turn.items), None)
         whole = RESTATED.sub("", text)
+        self.asked[session] = turn is None and IN_WORDS in text
         if turn is None and whole == text:
             return  # A remark of the adapter, or what continues one.
         if turn is None:
@@ -272,7 +281,8 @@ class Checks:
         if prompt is not None and prompt.answer is not None and _stop(prompt.answer) == "cancelled":
             self._wrong(f"text of {turn.id} after prompt-{prompt.number} was answered as cancelled: {text!r}")
         # What a turn said while it waited for the next message is shown with that, or when the host goes on by itself.
-        goes_on = stored.running is not None and stored.running.on_its_own
+        since = list(stored.turns.values())[list(stored.turns).index(turn.id) + 1 :]
+        goes_on = any(other.on_its_own for other in since)
         if not goes_on and not self.open_prompts(session):
             self._wrong(f"text of {turn.id} while nothing was asked: {text!r}")
 

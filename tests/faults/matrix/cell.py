@@ -15,7 +15,7 @@ from tests.faults.matrix import tampering_host
 from tests.faults.matrix.left import CANARY, Left, environment, sessions_in, tag
 from tests.faults.matrix.tampering_host import Plan
 from tests.faults.matrix.watched import watched
-from tests.hurried import hurried
+from tests.hurried import hurried, with_more
 from tests.oracles.seen import Seen, read_seen, wrong_answers, wrong_consents
 from tests.processes import open_descriptors, proc, wait_until
 
@@ -274,9 +274,9 @@ FDS_A_HOST: Final = 3
 
 
 @contextmanager
-def running(plan: Plan, prepare: Callable[[Path], None] | None = None) -> Iterator[Cell]:
+def running(plan: Plan, prepare: Callable[[Path], None] | None = None, *, greets_early: bool = False) -> Iterator[Cell]:
     """An adapter with a tampering host; in the end everything of it is gone and has been looked at. `prepare` is done
-    to its home before."""
+    to its home before. `greets_early`: the client is answered while its host waits for the driver."""
     with tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as name:
         home = Path(name)
         folder, workspace, temporary = home / "run", home / "work", home / "tmp"
@@ -289,8 +289,9 @@ def running(plan: Plan, prepare: Callable[[Path], None] | None = None) -> Iterat
         caps = ("--msp-frame-cap", str(MSP_CAP), "--acp-frame-cap", str(ACP_CAP))
         words = (*caps, "--startup-timeout", str(START_SECONDS))
         mark, tasks = tag(), folder / "tasks"
+        hurry = with_more(HURRY, bridge__agent__ABILITIES_WAIT=0.5) if greets_early else HURRY
         environ = {"TMPDIR": str(temporary), **environment(mark)}
-        with running_adapter(home, *words, muse=muse, env=environ, command=watched(HURRY, tasks)) as adapter:
+        with running_adapter(home, *words, muse=muse, env=environ, command=watched(hurry, tasks)) as adapter:
             adapter.watch = lambda from_adapter, frame: seen.append(_seen_by_client(from_adapter, frame))
             cell = Cell(adapter, folder, workspace, Left(adapter, mark, home, tasks))
             try:

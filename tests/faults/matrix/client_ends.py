@@ -49,7 +49,8 @@ class End(NamedTuple):
 def run_end(phase: Phase, end: End) -> Passed:
     """Run a cell; raises if anything is not as it should be."""
     with running(plan_of(phase, end.fault)) as cell:
-        cell.exit_code = end.exit_code
+        # Who has nothing more to say notices only that stdin has ended.
+        cell.exit_code = 0 if phase.answered and end.go is _is_killed else end.exit_code
         if phase.early:
             cell.arm()
         cell.adapter.initialize(clientCapabilities=CLIENT)

@@ -136,7 +136,7 @@ def _loads_it(cell: Cell) -> None:
 
 def _closes_it(cell: Cell) -> None:
     _say(cell, {"id": "close", "method": "session/close", "params": {"sessionId": cell.session}})
-    cell.session = ""
+    cell.memory["closed"], cell.session = cell.session, ""
 
 
 def _takes_it_back(cell: Cell) -> None:
@@ -212,7 +212,12 @@ CLIENT_FAULTS: Final = (
     _harmless("client-long-line", "a line longer than one may be", _writes_a_long_line, sense=in_key_phases),
     _harmless("client-unknown", "unknown methods and members", lambda cell: _say(cell, *UNKNOWN)),
     _harmless("client-to-nobody", "answers to nobody", lambda cell: _say(cell, *TO_NOBODY), sense=in_key_phases),
-    _harmless("client-same-id", "requests under an id that is in use", _uses_an_id_twice),
+    _harmless(
+        "client-same-id",
+        "requests under an id that is in use",
+        _uses_an_id_twice,
+        sense=_where(lambda phase: not phase.answered, "no id is in use"),
+    ),
     _harmless("client-flood-requests", "3,100 requests at once", _floods_with_requests),
     _harmless("client-flood-notes", "4,000 notifications at once", _floods_with_notes, sense=in_key_phases),
     _harmless("client-initialize", "a second `initialize`, and one that is wrong", _introduces_itself_again),

@@ -63,6 +63,9 @@ GREETED: Final = {
 MOVED: Final = {"closes-stdin": "ok"}
 """A prompt that a host cannot be sent is sent to the next one."""
 
+READ_ON: Final = {"closes-stdin": "-32603 hostDied"}
+"""The host has loaded the session, and cannot be asked for its past."""
+
 BESIDE: Final = {**SILENT, **dict.fromkeys(("closes-stdin", "stops-reading"), f"ok or {_TIMEOUT}")}
 """The prompt may have been sent before, and read or not."""
 

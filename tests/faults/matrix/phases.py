@@ -40,6 +40,8 @@ class Phase(NamedTuple):
     """Whether the client's answer waits for the host's."""
     retried: bool = False
     """Whether a host that ends meanwhile costs nothing, because the next one is asked."""
+    answered: bool = False
+    """Whether the client has its answer before that."""
     turn: bool = False
     """Whether a turn runs whose end the client waits for."""
     more: bool = False
@@ -157,8 +159,24 @@ PHASES: Final = (
         expects=come.NO_SESSION,
     ),
     _phase("new-models", "its models are asked for", steps.new, "model/list", needed=False, shows=shown.opened),
-    _phase("new-skills", "its skills are asked for", steps.new, "skill/list", needed=False, shows=shown.opened),
-    _stored("load", "a stored session is opened", steps.load, "session/resume", more=True, shows=shown.past),
+    _phase(
+        "new-skills",
+        "its skills are asked for",
+        steps.new,
+        "skill/list",
+        needed=False,
+        answered=True,
+        shows=shown.opened,
+    ),
+    _stored(
+        "load",
+        "a stored session is opened",
+        steps.load,
+        "session/resume",
+        more=True,
+        shows=shown.past,
+        expects=come.READ_ON,
+    ),
     _stored("load-page", "its past is read", steps.load, "view/page", retried=False, shows=shown.past),
     _stored("resume", "the same without its past", steps.resume, "session/resume"),
     _phase(

@@ -79,9 +79,10 @@ def opened(cell: Cell, result: Json) -> str | None:
 
 
 def listed(cell: Cell, result: Json) -> str | None:
-    """The session is in the list, once."""
+    """The session is in the list, once, also if it has been closed meanwhile."""
     names = [each["sessionId"] for each in result["sessions"]]
-    return None if names.count(cell.session) == 1 else f"{cell.session} has to be listed once: {names}"
+    session = cell.session or cell.memory["closed"]
+    return None if names.count(session) == 1 else f"{session} has to be listed once: {names}"
 
 
 def chosen(cell: Cell, result: Json) -> str | None:
