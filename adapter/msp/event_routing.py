@@ -104,6 +104,15 @@ class EventRouting:
             else:
                 self._keep(event)
 
+    def lose(self, session_id: str | None) -> None:
+        """Something that the host told of a session, or of any, could not be read."""
+        for listening in [session_id] if session_id is not None else list(self._sinks):
+            sink = self._sinks.get(listening)
+            if sink is not None:
+                sink(EVENTS_LOST, {"sessionId": listening})
+        if self._opening:
+            self._any_lossy = True
+
     def unlisten(self, session_id: str) -> None:
         """Drop the events of a session from now on."""
         self._sinks.pop(session_id, None)

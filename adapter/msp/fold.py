@@ -71,6 +71,8 @@ class SessionFold:
         self._places: dict[str, Place] = {}
         self._differing: dict[str, ItemState] = {}
         """Settled in the present turn with another text than was shown: a gap may be told that explains it."""
+        self._last_delta: Any = None
+        """The cursor of the delta that came last."""
         self._live = True
         self._paging = False
         self._asking = True
@@ -285,6 +287,11 @@ class SessionFold:
             field = MESSAGE_FIELD
         if not (isinstance(item_id, str) and isinstance(text, str) and isinstance(field, str) and text):
             return ()
+        # Each event has a cursor of its own: it is the same one, told again.
+        cursor = params.get("viewCursor")
+        if cursor is not None and cursor == self._last_delta:
+            return ()
+        self._last_delta = cursor
         item = self.items.get(item_id)
         if item is None:
             if not self.items.is_forgotten(item_id):

@@ -16,6 +16,7 @@ from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, 
 from adapter.msp.event_routing import EventRouting
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
 from adapter.msp.ids import uuid7
+from adapter.msp.losses import Losses
 from adapter.msp.overheard import Overheard
 from adapter.msp.patience import Patience
 from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
@@ -102,6 +103,7 @@ class Host(EventRouting):
         self._asking_long: set[object] = set()
         """What is asked that may take long."""
         self._doubted = anyio.Event()
+        self._losses = Losses(self.lose)
         self._server_secrets = ServerSecrets()
         self._conclusions: dict[tuple[str, str], Answer] = {}
         """What is waited for, by the notification and the command that it concludes."""
@@ -134,6 +136,7 @@ class Host(EventRouting):
                 tasks.start_soon(self._watch_exit, process)
                 tasks.start_soon(self._shake_hands)
                 tasks.start_soon(self._look_whether_it_hangs)
+                tasks.start_soon(self._losses.run)
                 await self._over.wait()
                 if self._closing:
                     self._declare_gone(HostClosed("the Muse host was stopped"))
@@ -216,6 +219,7 @@ class Host(EventRouting):
             outbound_cap=self._frame_cap,
             logger=log,
             answers_garbage=False,
+            on_unreadable=self._losses.note,
             drain_seconds=0,
         )
         self._overheard = Overheard(process.stdout)

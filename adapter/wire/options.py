@@ -38,6 +38,8 @@ class PeerOptions(msgspec.Struct, frozen=True):
     answers_garbage: bool = True
     """Whether a line that is no frame is answered with an error: an agent does, the client of a host has nobody to
     tell."""
+    on_unreadable: Callable[[bytes], None] | None = None
+    """Told of each line that is no frame, or of the beginning of it if it is long."""
     refusal: Callable[[Reject], RpcError] = Reject.error
     """How such an answer looks; a protocol may have codes of its own for it."""
     cancel_method: str | None = None

@@ -247,6 +247,8 @@ class Peer:
                 self._garbage.warning("%s: ignored a response with %s", self._options.name, frame.problem)
                 self._settle(frame.id, BadAnswer(frame.problem))
             else:
+                if frame.id is None and self._options.on_unreadable is not None:
+                    self._options.on_unreadable(line.prefix if isinstance(line, Oversize) else bytes(line))
                 self._refuse(frame)
         except Exception as error:
             # One frame's fault must not end the connection; what it was is in the log, without its content.

@@ -17,7 +17,7 @@ from tests.model.stage import Stage
 DRAWS: Final = st.builds(Draw, st.integers(0, 5), st.integers(0, 3), st.integers(0, 20), st.booleans())
 
 TASKS: Final = 3
-TASKS_OF_A_HOST: Final = 5
+TASKS_OF_A_HOST: Final = 6
 """What runs while nobody waits for anything: so many tasks, so many for each host that lives, and one for each session
 that is open."""
 

@@ -86,6 +86,14 @@ def test_k3_text_after_the_news_of_a_hole_is_made_up_for_in_its_place() -> None:
     assert (it.shown, it.anew) == (["ab", "cdef"], [])
 
 
+def test_k1_a_piece_that_is_told_twice_is_shown_once() -> None:
+    it = Viewed()
+    method, params = delta("ab")
+    first, second = (method, {**params, "viewCursor": "v2"}), (method, {**params, "viewCursor": "v3"})
+    it.tell(BEGINNING[0], first, first, second, second, delta("c"), delta("c"))
+    assert it.shown == ["ab", "ab", "c", "c"]
+
+
 def test_k1_without_a_gap_nothing_is_told_anew() -> None:
     it = Viewed()
     it.tell(*BEGINNING, delta("ef"), FINAL, END)

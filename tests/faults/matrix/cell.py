@@ -37,6 +37,9 @@ EFFECT_SECONDS: Final = 5.0
 HELD_SECONDS: Final = 5.0
 """How long a session is waited for that another host has not let go of."""
 
+CANCEL_SECONDS: Final = 1.5
+"""How long the end of a turn is waited for that was stopped."""
+
 HURRY: Final = hurried(
     msp__budgets__QUERY_TIMEOUT=2.0,
     msp__budgets__COMMAND_TIMEOUT=2.0,
@@ -50,7 +53,7 @@ HURRY: Final = hurried(
     msp__abilities__ANSWER_SECONDS=5.0,
     bridge__agent__ABILITIES_WAIT=5.0,
     bridge__hosts__reloading__BUSY_SECONDS=HELD_SECONDS,
-    bridge__turns__prompts__CANCEL_GRACE=1.5,
+    bridge__turns__prompts__CANCEL_GRACE=CANCEL_SECONDS,
     bridge__stored_output__contract__READ_SECONDS=6.0,
     bridge__stored_sessions__deletion__DELETE_SECONDS=2.0,
     bridge__slash_commands__builtin_commands__COMPACTION_SECONDS=3.0,
@@ -148,13 +151,18 @@ class Cell:
         """What is shown from now on is what is judged."""
         self._frames = len(self.adapter.frames)
 
+    @property
+    def named(self) -> str:
+        """The session, also if it has been closed meanwhile."""
+        return self.session or str(self.memory.get("closed", ""))
+
     def said(self, variant: str = "agent_message_chunk", session: str = "") -> str:
         """The text of the session since then."""
         chunks = [
             frame["params"]["update"]["content"]["text"]
             for frame in self.adapter.frames[self._frames :]
             if frame.get("method") == "session/update"
-            and frame["params"]["sessionId"] == (session or self.session)
+            and frame["params"]["sessionId"] == (session or self.named)
             and frame["params"]["update"]["sessionUpdate"] == variant
         ]
         return "".join(chunks)

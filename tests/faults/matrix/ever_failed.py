@@ -15,5 +15,8 @@ EVER_FAILED: Final = {
     "clarify:sigkill": "a question asked anew as text waited for a message, and the prompt in line waited for its turn",
     "move-leave:error-internal": "a session that its host kept was said to be open in another program",
     "prompt:client-same-id": "what could not be read as a request was refused under the id of one that was open",
+    "tell-item-delta:twice": "a piece of text that was told twice was shown twice",
+    "tell-item-delta:too-long": "a piece of text that could not be read was missing from the text for good",
+    "tell-item-delta:broken-text": "so was one that was no UTF-8",
     "prompt:client-killed": "the exit code said that all was answered, and nobody had read it",
 }

@@ -20,6 +20,9 @@ NO_SESSION: Final = {"error-sessionNotFound": _HOST_ERROR, "error-sessionNotLoad
 EMPTY: Final = {"result-empty": "ok", "result-null": "ok"}
 """Nothing of the answer is needed."""
 
+STEERED: Final = {**EMPTY, "error-commandRejected": "-32600 turnNotRunning"}
+"""The turn that is steered may be over."""
+
 TASK: Final = {**EMPTY, "error-notFound": "-32600 taskEnded"}
 """A task that the host does not know any more is over."""
 

@@ -77,6 +77,10 @@ def _followed(phase: Phase) -> str | None:
     return to_lines(phase) or (None if phase.name not in NOTHING_FOLLOWS else "nothing follows it")
 
 
+def _missed(phase: Phase) -> str | None:
+    return "nobody can know of a piece of text that does not come" if phase.method == "item/delta" else None
+
+
 def _to_events(phase: Phase) -> str | None:
     return None if phase.at == "event" and phase.method not in _WITHOUT_CURSOR else "no event of a session"
 
@@ -160,7 +164,7 @@ HOST_FAULTS: Final = (
         sense=to_lines,
     ),
     # answers that do not come, or come oddly
-    Fault("swallows", "this frame does not come", "lost", "swallows", sense=to_lines),
+    Fault("swallows", "this frame does not come", "lost", "swallows", sense=both(to_lines, _missed)),
     Fault("ignores", "the request has no effect and no answer", "lost", "swallows", before=True, sense=to_answers),
     Fault(
         "too-late", "it answers when nobody waits any more", "lost", "answers-late", {"seconds": 3.0}, sense=to_answers

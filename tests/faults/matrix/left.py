@@ -42,6 +42,7 @@ _A_HOST: Final = (
     "adapter.msp.host.Host._look_whether_it_hangs",
     "adapter.msp.host.Host._serve",
     "adapter.msp.host.Host._watch_exit",
+    "adapter.msp.losses.Losses.run",
     "adapter.wire.peer.Peer._write",
 )
 _ASKING: Final = "adapter.msp.host.Host._shake_hands"

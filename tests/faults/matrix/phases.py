@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 from tests.adapter_process import Json
 from tests.faults.matrix import expectations as come
 from tests.faults.matrix import shown, steps
-from tests.faults.matrix.cell import Cell
+from tests.faults.matrix.cell import CANCEL_SECONDS, Cell
 from tests.faults.matrix.shown import Shown
 
 NEWEST: Final = "1.4.13"
@@ -237,6 +237,7 @@ PHASES: Final = (
         "turn/interrupt",
         arrange=steps.working,
         right=is_cancelled,
+        seconds=CANCEL_SECONDS,
         needed=False,
     ),
     _phase(
@@ -246,6 +247,7 @@ PHASES: Final = (
         "turn/unqueue",
         arrange=steps.queued,
         right=is_cancelled,
+        seconds=CANCEL_SECONDS,
         needed=False,
     ),
     _phase(
@@ -255,7 +257,7 @@ PHASES: Final = (
         "turn/steer",
         arrange=steps.working,
         shows=shown.steered,
-        expects=come.EMPTY,
+        expects=come.STEERED,
     ),
     # questions
     _in_turn(

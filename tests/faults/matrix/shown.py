@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from adapter.bridge.projection import RESTATED
 from tests.adapter_process import Json
 from tests.faults.matrix.cell import HELLO_ANSWER, Cell
 from tests.oracles.seen import read_seen
@@ -30,7 +31,8 @@ def says(text: str) -> Shown:
     """Muse's words since the client did its part. Where more was asked than the phase asks, they are among others."""
 
     def shown(cell: Cell, result: Json) -> str | None:
-        said = cell.said()
+        # Behind that comes all of a text of which some was shown before.
+        said = cell.said().rpartition(f"{RESTATED}\n\n")[2]
         right = text in said if cell.more else said == text
         return None if right else f"it has to say {text!r} and says {said!r}"
 
@@ -81,8 +83,7 @@ def opened(cell: Cell, result: Json) -> str | None:
 def listed(cell: Cell, result: Json) -> str | None:
     """The session is in the list, once, also if it has been closed meanwhile."""
     names = [each["sessionId"] for each in result["sessions"]]
-    session = cell.session or cell.memory["closed"]
-    return None if names.count(session) == 1 else f"{session} has to be listed once: {names}"
+    return None if names.count(cell.named) == 1 else f"{cell.named} has to be listed once: {names}"
 
 
 def chosen(cell: Cell, result: Json) -> str | None:
