@@ -169,13 +169,30 @@ class Cell:
 
     def asked_again(self, session: str) -> Json:
         """The answer to a prompt that is put when the fault is over, in words that no prompt had before; all that it
-        should say has to have been said."""
+        should say has to have been said. Where a question is open in words it may be taken for
+        the answer."""
         self._again += 1
+        asks = self._asks_in_words(session)
         self.look()
         answer = self.answer(self.prompt(session, f"the {self._again}. time\n{CANARY}"))
         if answer.get("result", {}).get("stopReason") == "end_turn":
-            self.must_have_said(session, f"You said: the {self._again}. time — noted ✓")
+            what = f"You said: the {self._again}. time"
+            # The question may have been settled by then.
+            is_taken = asks and f"The question was clarified ✓ {what}" in self.said(session=session)
+            says = f"The question was clarified ✓ {what}\n{CANARY}" if is_taken else f"{what} — noted ✓"
+            self.must_have_said(session, says)
         return answer
+
+    def _asks_in_words(self, session: str) -> bool:
+        """Whether the last that was said is a question for the next message."""
+        said = [
+            frame["params"]["update"]["content"]["text"]
+            for frame in self.adapter.frames
+            if frame.get("method") == "session/update"
+            and frame["params"]["sessionId"] == session
+            and frame["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+        ]
+        return bool(said) and "Your next message is the answer" in said[-1]
 
     def must_have_said(self, session: str, text: str = HELLO_ANSWER) -> None:
         """All that was said in a session since then. Where a turn had no good end, the rest of it may come before."""

@@ -20,7 +20,7 @@ from tests.faults.matrix import tampering_host
 from tests.faults.matrix.cell import Cell, running
 from tests.faults.matrix.fault import Fault, anywhere, plan_of
 from tests.faults.matrix.phases import Phase
-from tests.faults.matrix.run import CLIENT, Passed
+from tests.faults.matrix.run import Passed, client_of
 
 READ_SECONDS: Final = 10.0
 
@@ -53,7 +53,7 @@ def run_end(phase: Phase, end: End) -> Passed:
         cell.exit_code = 0 if phase.answered and end.go is _is_killed else end.exit_code
         if phase.early:
             cell.arm()
-        cell.adapter.initialize(clientCapabilities=CLIENT)
+        cell.adapter.initialize(clientCapabilities=client_of(phase))
         phase.arrange(cell)
         cell.arm()
         with ThreadPoolExecutor(1) as client:

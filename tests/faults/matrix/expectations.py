@@ -32,6 +32,9 @@ LOOKED_AT: Final = {**EMPTY, "result-wrong": "ok"}
 SENT_AGAIN: Final = {**EMPTY, "error-sessionNotLoaded": "ok"}
 """A host that has unloaded the session is asked to load it again."""
 
+PER_TURN: Final = {**SENT_AGAIN, "error-methodNotFound": "ok"}
+"""A host without a standing effort is told it with each prompt."""
+
 IN_WORDS: Final = dict.fromkeys(("error-commandRejected", "error-methodNotFound", "error-invalidParams"), "ok")
 """A refusal of a slash command is told in words."""
 
@@ -59,7 +62,7 @@ GREETED: Final = {
     **dict.fromkeys(("lost", "mute"), _LATE),
     **dict.fromkeys(("deaf", "stops-reading"), _TIMEOUT),
     **dict.fromkeys(("too-late", "result-empty", "result-null", "result-wrong"), "ok"),
-    "closes-stdin": "-32603 hostDied",
+    "closes-stdin": f"-32603 hostDied or {_TIMEOUT}",
 }
 """Who waits for a host is told how it failed; what a greeting lacks is not missed."""
 

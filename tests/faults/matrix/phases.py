@@ -131,7 +131,8 @@ def _refusal(name: str, told: str, act: Callable[[Cell], Json], **more: Any) -> 
 def _unanswered(name: str, told: str, act: Callable[[Cell], Json]) -> Phase:
     """The turn ends with its question open."""
     arrange = steps.asking
-    return _phase(name, told, act, "turn/interrupt", arrange=arrange, right=is_cancelled, needed=False, refuses=True)
+    usual = {"right": is_cancelled, "needed": False, "refuses": True, "seconds": CANCEL_SECONDS}
+    return _phase(name, told, act, "turn/interrupt", arrange=arrange, **usual)
 
 
 DONE: Final = shown.says(shown.CONSENTED)
@@ -328,7 +329,13 @@ PHASES: Final = (
     ),
     # what can be set
     _sent_again("set-model", "a model is chosen", steps.choosing("model"), "session/setModel"),
-    _sent_again("set-effort", "an effort is chosen", steps.choosing("reasoning_effort"), "session/setReasoningEffort"),
+    _sent_again(
+        "set-effort",
+        "an effort is chosen",
+        steps.choosing("reasoning_effort"),
+        "session/setReasoningEffort",
+        expects=come.PER_TURN,
+    ),
     _sent_again("set-approvals", "an approval mode", steps.choosing("approval_mode"), "session/setApprovalMode"),
     _moves(
         "move-leave",

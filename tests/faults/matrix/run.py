@@ -24,7 +24,7 @@ from tests.processes import wait_until
 SETTLE_SECONDS: Final = 6.0
 """How long descriptors of what has ended may be held."""
 
-CLIENT: Final = {
+CLIENT: Final[Json] = {
     "elicitation": {"form": {}},
     "_meta": {"muse/output": 1, "muse/steering": 1, "muse/asyncTasks": 1},
 }
@@ -57,7 +57,7 @@ def run_cell(phase: Phase, fault: Fault) -> Passed:
     with running(plan_of(phase, fault), fault.prepare, greets_early=greets_early) as cell:
         if phase.early:
             cell.arm()
-        cell.adapter.initialize(clientCapabilities=CLIENT if phase.forms else {**CLIENT, "elicitation": {}})
+        cell.adapter.initialize(clientCapabilities=client_of(phase))
         phase.arrange(cell)
         if phase.at == "end":
             cell.arm()
@@ -78,6 +78,11 @@ def run_cell(phase: Phase, fault: Fault) -> Passed:
             cell.check_tasks(heard_out=not phase.name.startswith("abilities"))
             passed = Passed(seconds, beside is not None, True)
     return passed
+
+
+def client_of(phase: Phase) -> Json:
+    """The capabilities of the client in it."""
+    return CLIENT if phase.forms else {**CLIENT, "elicitation": {}}
 
 
 def _note_gone(cell: Cell, fault: Fault) -> None:
