@@ -194,11 +194,14 @@ IN_A_SESSION: Final = _where(_has_session, "there is no session")
 IN_A_PROMPT: Final = _where(lambda phase: phase.right is ends_turn, "no prompt is open")
 
 
+COMMANDS: Final = frozenset({"compact", "rename", "goal"})
+
+
 def _of_prompts(outcome: str, others: str = OK, reads: str = "") -> Mapping[str, str]:
     """What has to come where a prompt is open, and elsewhere. A prompt that was stopped before is that anyway, and what
-    waits for no answer of the host's may have been answered."""
+    waits for no answer of the host's may have been answered; so may a command whose last step this is."""
     came = {phase.name: outcome if phase.right is ends_turn else others for phase in PHASES}
-    came |= {phase.name: came[phase.name] + OR + OK for phase in PHASES if not phase.needed}
+    came |= {phase.name: came[phase.name] + OR + OK for phase in PHASES if not phase.needed or phase.name in COMMANDS}
     came |= {phase.name: reads for phase in PHASES if reads and phase.name.startswith("read-")}
     return came | {phase.name: OK for phase in PHASES if phase.right is is_cancelled}
 
