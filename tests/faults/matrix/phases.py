@@ -140,7 +140,8 @@ ANSWERED: Final = shown.says(shown.CHOSEN)
 DECLINED: Final = shown.says("The question was cancelled ✓ I go on without an answer.")
 COMPACTED: Final = shown.carries_out("The context is compacted: 161000 tokens have become 31000.")
 RENAMED: Final = shown.carries_out("The session is called “a name” now.")
-PEARS: Final = shown.carries_out("You said: ripe pears — noted ✓")
+# Without the turn in its answer it cannot be known at once that the session wakes up.
+PEARS: Final = shown.carries_out("You said: ripe pears — noted ✓", besides="The goal is set.")
 EDITED: Final = shown.says("The greeting is complete ✓")
 
 PHASES: Final = (

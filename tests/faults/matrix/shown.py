@@ -39,12 +39,13 @@ def says(text: str) -> Shown:
     return shown
 
 
-def carries_out(text: str) -> Shown:
-    """A slash command; or the refusal of it in words, if the host refuses."""
+def carries_out(text: str, besides: str = "") -> Shown:
+    """A slash command; or the refusal of it in words, if the host refuses. `besides` may be said too."""
 
     def shown(cell: Cell, result: Json) -> str | None:
-        is_told = cell.refused and cell.said().startswith("Muse refused: no: ")
-        return None if is_told else says(text)(cell, result)
+        said = cell.said()
+        is_told = cell.refused and said.startswith("Muse refused: no: ")
+        return None if is_told else says(text + besides if said.endswith(besides) else text)(cell, result)
 
     return shown
 
