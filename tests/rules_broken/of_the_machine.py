@@ -11,7 +11,7 @@ ROWS: Final[tuple[Broken, ...]] = (
     Broken(
         13,
         "what a host says in an error is told as it is",
-        "adapter/msp/host.py",
+        "adapter/msp/asking.py",
         '"message": self.scrub(error.message), "data": data | told',
         '"message": error.message, "data": data | told',
         "faults/test_faults_adapter_secrets.py::test_q1_q2_a_refusal_is_told_without_the_secret_in_it",
@@ -43,7 +43,7 @@ ROWS: Final[tuple[Broken, ...]] = (
     Broken(
         13,
         "what a host says of its kinds and reasons is told as it is",
-        "adapter/msp/host.py",
+        "adapter/msp/asking.py",
         '"message": self.scrub(error.message), "data": data | told',
         '"message": self.scrub(error.message), "data": data',
         "integration/test_secrets_told.py::test_q2_what_a_host_repeats_is_in_no_log_and_no_secret_of_it_in_an_error",
@@ -51,7 +51,7 @@ ROWS: Final[tuple[Broken, ...]] = (
     Broken(
         13,
         "what MCP servers were given is not known for a secret",
-        "adapter/msp/host.py",
+        "adapter/msp/asking.py",
         '            self._server_secrets.learn(params["config"])',
         "            pass",
         "integration/test_secrets_told.py::test_q2_what_a_host_repeats_is_in_no_log_and_no_secret_of_it_in_an_error",

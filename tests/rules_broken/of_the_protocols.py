@@ -11,7 +11,7 @@ ROWS: Final[tuple[Broken, ...]] = (
     Broken(
         7,
         "a command that is sent again is a new one",
-        "adapter/msp/host.py",
+        "adapter/msp/asking.py",
         'ack = await self._call(method, {**params, "commandId": command_id}, trace, timeout)',
         'ack = await self._call(method, {**params, "commandId": uuid7()}, trace, timeout)',
         "unit/test_msp_host.py::test_a_command_is_sent_again_under_the_same_id",

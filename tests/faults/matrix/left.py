@@ -38,8 +38,8 @@ _ONCE: Final = (
     "adapter.wire.peer.Peer._write",
 )
 _A_HOST: Final = (
+    "adapter.msp.asking.Asking._look_whether_it_hangs",
     "adapter.msp.host.Host._drain_stderr",
-    "adapter.msp.host.Host._look_whether_it_hangs",
     "adapter.msp.host.Host._serve",
     "adapter.msp.host.Host._watch_exit",
     "adapter.msp.losses.Losses.run",
