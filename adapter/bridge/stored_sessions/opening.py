@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Final
 
 import anyio
 from anyio import to_thread
 
 from adapter.acp import errors
 from adapter.acp.mcp_servers import McpServer
-from adapter.acp.params import FORK, ForkSession, NewSession, StoredSession
+from adapter.acp.params import ForkSession, NewSession, StoredSession
 from adapter.acp.text import one_line
 from adapter.acp.trace import TraceContext
-from adapter.acp.workspace import require_roots, same_directory, unusable_directory
+from adapter.acp.workspace import require_roots
 from adapter.bridge.conversation import Conversation
-from adapter.bridge.host_errors import ENDS
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.hosts.host_slot import is_durable
@@ -27,6 +25,16 @@ from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.command_line import output_command
 from adapter.bridge.stored_sessions.mcp import session_config, unstartable
+from adapter.bridge.stored_sessions.refused_openings import (
+    copy_named,
+    cut_named,
+    has_other_servers,
+    lost_named,
+    no_copy,
+    require_copy,
+    require_folder,
+    require_several_roots,
+)
 from adapter.bridge.stored_sessions.roots import Roots
 from adapter.bridge.tool_cards.card_style import CardStyle
 from adapter.msp.errors import HostClosed, HostGone, MspError
@@ -36,13 +44,6 @@ from adapter.msp.ids import uuid7
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.peer import Peer
-
-CUT_POINT: Final = f'_meta["{FORK}"].lastTurnId'
-"""Where a client says how much of a session is to be copied."""
-
-
-_LACKING: Final = frozenset({"unsupportedByHost", "sessionUnknown"})
-"""What is said of a session that a host does not have, or could not have."""
 
 
 class _Opening:
@@ -81,7 +82,7 @@ class Openings:
         async def request(host: Host) -> Params:
             asked_for: Params = {"workspaceRoot": asked.cwd}
             if asked.additional_directories:
-                await _require_several_roots(host)
+                await require_several_roots(host)
                 asked_for = {"workspaceRoot": roots[0], "workspaceRoots": list(roots)}
             return asked_for | await _config(host, asked.mcp_servers)
 
@@ -107,11 +108,11 @@ class Openings:
         with self._sessions.opening(session_id) as known:
             # It is being opened from now on, also while its host has still to let go of it.
             await self._sessions.left(session_id)
-            async with _lost_named(known), _left_alone(known):
+            async with lost_named(known), _left_alone(known):
                 try:
                     return await self._resume(asked, roots, known, replay=replay)
                 except RpcError as error:
-                    if not _has_other_servers(error):
+                    if not has_other_servers(error):
                         raise
                 await self._unload(session_id, known)
                 return await self._resume(asked, roots, known, replay=replay)
@@ -127,7 +128,7 @@ class Openings:
     ) -> Conversation:
         async def request(host: Host) -> Params:
             if asked.additional_directories:
-                await _require_several_roots(host)
+                await require_several_roots(host)
             config = await _config(host, asked.mcp_servers)
             return {"sessionId": asked.session_id, "history": "snapshot"} | config
 
@@ -141,7 +142,7 @@ class Openings:
             conversation.found(self._hosts.profile_of(host), known)
             async with self._left_again(conversation):
                 opened.named("session/resume", asked.session_id)
-                _require_folder(opened, asked.cwd)
+                require_folder(opened, asked.cwd)
                 await self._check_servers(conversation, asked)
                 return await self._enter(conversation, opened, replay=replay, anew=known is not None)
 
@@ -176,12 +177,12 @@ class Openings:
 
         async def request(host: Host) -> Params:
             if asked.additional_directories:
-                await _require_several_roots(host)
+                await require_several_roots(host)
             if await _config(host, asked.mcp_servers) and not await _can(host, "session/leave"):
                 # A copy is loaded without servers, and what is loaded takes none (`peers.md §7`).
                 raise errors.invalid_params("mcpServers", "this Muse host gives no MCP servers to a copy of a session")
             read = await host.query("session/read", {"sessionId": source, "excludeItems": True})
-            _require_folder(Opened.read(read), asked.cwd)
+            require_folder(Opened.read(read), asked.cwd)
             cut = {"cutPoint": {"lastTurnId": asked.last_turn_id}} if asked.last_turn_id is not None else {}
             sent.set()
             return {"sessionId": source, "excludeItems": True} | cut
@@ -191,20 +192,20 @@ class Openings:
             if known is not None and not known.is_idle:
                 raise errors.session_busy(source, "Something still runs in the session; copy it when that has ended")
             async with (
-                _cut_named(),
-                _copy_named(sent),
+                cut_named(),
+                copy_named(sent),
                 self._at_host("session/fork", request, asked.trace, source) as (host, _, copied),
             ):
                 copy_id = copied.named("session/fork")
                 if copy_id == source:
-                    raise _no_copy("The Muse host did not name the copy")
+                    raise no_copy("The Muse host did not name the copy")
                 self._require_new(copy_id)
                 try:
                     return await self._enter_copy(host, copied, copy_id, asked, roots, known)
                 except HostClosed:
                     if not is_durable(host):
                         raise
-                _require_copy(copied, asked)
+                require_copy(copied, asked)
                 # There is a copy now, and the next host has it too, when this one has let go of it.
                 copy = StoredSession(copy_id, asked.cwd, asked.mcp_servers, asked.additional_directories, asked.trace)
                 return await self._resume(copy, roots, known, replay=False, patient=True)
@@ -223,7 +224,7 @@ class Openings:
         conversation.found(self._hosts.profile_of(host), source)
         self._hosts.settled(copy_id, self._hosts.profile_of(host))
         async with self._left_again(conversation):
-            _require_copy(copied, asked)
+            require_copy(copied, asked)
             await self._check_servers(conversation, asked)
             if config:
                 await conversation.leave()
@@ -368,40 +369,6 @@ class Openings:
 
 
 @asynccontextmanager
-async def _cut_named() -> AsyncIterator[None]:
-    """A cut point that is refused is a parameter of the client's."""
-    try:
-        yield
-    except RpcError as error:
-        if error.data is not None and error.data.get("reason") == "forkBoundaryInvalid":
-            error.data["field"] = CUT_POINT
-        raise
-
-
-@asynccontextmanager
-async def _copy_named(sent: anyio.Event) -> AsyncIterator[None]:
-    """A host that gave no answer to a copy may have made one, and another try makes another one."""
-    try:
-        yield
-    except RpcError as error:
-        if sent.is_set() and error.data is not None and error.data.get("reason") in ENDS:
-            details = f"There may be a copy already (see the list of sessions): {error.data['details']}"
-            error.data |= {"details": one_line(details, errors.MAX_DETAILS), "retryable": False}
-        raise
-
-
-@asynccontextmanager
-async def _lost_named(known: Conversation | None) -> AsyncIterator[None]:
-    """That no host opens a session which is lost is no lack of the host's."""
-    try:
-        yield
-    except RpcError as error:
-        if known is None or known.lost is None or error.data is None or error.data.get("reason") not in _LACKING:
-            raise
-        raise client_error(known.lost, known.session_id) from None
-
-
-@asynccontextmanager
 async def _left_alone(known: Conversation | None) -> AsyncIterator[None]:
     """While a session is opened anew, its events are for the conversation to come, not for the one there is; that one
     goes on if nothing comes of it, and hears what has come meanwhile."""
@@ -426,37 +393,6 @@ async def _can(host: Host, method: str) -> bool:
     return method in (await host.abilities()).methods
 
 
-async def _require_several_roots(host: Host) -> None:
-    if not (await host.abilities()).workspace_roots:
-        problem = "this Muse host works in one folder only; Muse 1.4.2 and newer take several"
-        raise errors.invalid_params("additionalDirectories", problem)
-
-
 async def _roots(host: Host, opened: Opened, roots: tuple[str, ...]) -> Roots:
     """The folders of a session that was there before; the host knows the first one by its own spelling."""
     return Roots((opened.root or roots[0], *roots[1:]), untold=(await host.abilities()).workspace_roots)
-
-
-def _require_folder(opened: Opened, cwd: str) -> None:
-    if opened.root is not None and not same_directory(opened.root, cwd):
-        raise unusable_directory(cwd, "is not the folder of this session")
-
-
-def _require_copy(copied: Opened, asked: ForkSession) -> None:
-    """Raises:
-    RpcError: what the host made is not the copy that was asked for.
-    """
-    origin = copied.row.get("forkedFrom")
-    if not isinstance(origin, dict) or origin.get("sessionId") != asked.session_id:
-        raise _no_copy("What the Muse host made is no copy of this session")
-    if asked.last_turn_id is not None and origin.get("cutExplicit") is False:
-        raise _no_copy("The Muse host copied more of the session than was asked for")
-    _require_folder(copied, asked.cwd)
-
-
-def _no_copy(details: str) -> RpcError:
-    return errors.host_error("malformedResult", details)
-
-
-def _has_other_servers(error: RpcError) -> bool:
-    return error.data is not None and error.data.get("hostReason") == "configuration_conflict"
