@@ -97,13 +97,14 @@ UNCONCLUDED: Final = {"too-long": _TIMEOUT}
 
 READ: Final = {
     **dict.fromkeys(("lost", "mute", "stops-reading"), "-32603 readTimeout"),
-    "malformed": "-32603 inconsistentPage",
+    **dict.fromkeys(("malformed", "error-text", "error-without-code"), "-32603 inconsistentPage"),
     "refused": _HOST_ERROR,
 }
 """`docs/stored-output.md`, checks 7 to 12."""
 
 READ_SESSION: Final = {
     **READ,
+    "closes-stdin": "-32603 hostDied or -32603 readTimeout",
     **dict.fromkeys(("result-empty", "result-null", "result-wrong", "error-sessionNotFound"), _NOT_STORED),
 }
 

@@ -81,6 +81,10 @@ def _missed(phase: Phase) -> str | None:
     return "nobody can know of a piece of text that does not come" if phase.method == "item/delta" else None
 
 
+def _goes_on(phase: Phase) -> str | None:
+    return "a host that reads too slowly is ended" if phase.name.startswith("read-") else None
+
+
 def _to_events(phase: Phase) -> str | None:
     return None if phase.at == "event" and phase.method not in _WITHOUT_CURSOR else "no event of a session"
 
@@ -167,7 +171,12 @@ HOST_FAULTS: Final = (
     Fault("swallows", "this frame does not come", "lost", "swallows", sense=both(to_lines, _missed)),
     Fault("ignores", "the request has no effect and no answer", "lost", "swallows", before=True, sense=to_answers),
     Fault(
-        "too-late", "it answers when nobody waits any more", "lost", "answers-late", {"seconds": 3.0}, sense=to_answers
+        "too-late",
+        "it answers when nobody waits any more",
+        "lost",
+        "answers-late",
+        {"seconds": 3.0},
+        sense=both(to_answers, _goes_on),
     ),
     Fault("id-as-text", "it answers with the id as a text", "lost", "answers-as-text", sense=to_answers),
     Fault("cut", "it writes half of the frame, as if it were whole", "lost", "cuts", sense=to_lines),
