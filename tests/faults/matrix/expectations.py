@@ -89,8 +89,8 @@ KEPT: Final = {
 LATE: Final = {"gone": "ok or -32603 hostDied", "mute": "ok or cancelled"}
 """The end of the turn may have been told before."""
 
-UNTOLD: Final = {"lost": _UNKNOWN_END, "too-long": _UNKNOWN_END}
-"""Nobody tells what became of the turn."""
+UNTOLD: Final = {"lost": _UNKNOWN_END, **dict.fromkeys(("too-long", "cut", "broken-text"), "ok")}
+"""Nobody tells what became of the turn, unless it is known that something was lost."""
 
 UNCONCLUDED: Final = {"too-long": _TIMEOUT}
 """What cannot be read has not been told."""

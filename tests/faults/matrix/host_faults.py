@@ -51,7 +51,9 @@ SIGNALS: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)
 
 
 _BUSY: Final = {
-    phase.name: OK for phase in PHASES if phase.method in METHODS and METHODS[phase.method].kind == "command"
+    phase.name: OK
+    for phase in PHASES
+    if phase.method == "session/delete" or (phase.method in METHODS and METHODS[phase.method].kind == "command")
 }
 """A command that a host was too busy for is sent again (`design.md` rule 7)."""
 
@@ -96,7 +98,9 @@ NOTHING_FOLLOWS: Final = frozenset(
 )
 """The phases in which the host says nothing more before it is asked for more."""
 
-_WITHOUT_CURSOR: Final = frozenset({"approval/request", "userInput/request", "session/deleteCompleted"})
+_WITHOUT_CURSOR: Final = frozenset(
+    {"approval/request", "userInput/request", "session/deleteCompleted", "session/leaveCompleted"}
+)
 
 
 def _gone(name: str, told: str, action: str, *, before: bool = True, **args: Any) -> Fault:

@@ -221,14 +221,15 @@ def endless(wire: Wire, line: bytes) -> bytes:
 
 
 def unknown_members(wire: Wire, line: bytes) -> bytes:
-    """Every object has members more than it should."""
+    """Every object has members more than it should, but for names that the host would not know again."""
     return _line(_grown(_frame(line)))
 
 
 def _grown(value: Any) -> Any:
     if isinstance(value, dict):
         more = {"orchard": {"trees": [1, None, {}]}, "": "", "__proto__": 1, "x" * 300: []}
-        return {name: _grown(member) for name, member in value.items()} | more
+        kept = {name: member if name == "currentRequirementId" else _grown(member) for name, member in value.items()}
+        return kept | more
     return [_grown(member) for member in value] if isinstance(value, list) else value
 
 
