@@ -13,6 +13,7 @@ from adapter.hosts.simulated.profiles import PROFILES
 from tests.adapter_process import AdapterProcess, Json, permission, running_adapter
 from tests.faults.ending import end, is_failed_card
 from tests.faults.hosts_that_die import Dies, KeepsItsQueue
+from tests.faults.hosts_that_end import Exits
 from tests.processes import wait_until
 from tests.scripted_hosts import Placed, place
 
@@ -258,6 +259,17 @@ def test_e2_a_host_that_always_dies_is_not_started_for_ever(tmp_path: Path) -> N
         assert reasons == ["hostDied"] * 3 + ["hostRestartLimit"] * 2
         assert "exit 9" in error["data"]["details"] and error["data"]["retryable"] is True
         assert len(host.pids("serve.pids")) == 6
+        end(adapter, host)
+
+
+def test_e2_the_limit_tells_what_the_host_said_last(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", Exits, at="session/start")
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        for _ in range(4):
+            error = adapter.refused("session/new", {"cwd": str(tmp_path), "mcpServers": []})
+        assert error["data"]["reason"] == "hostRestartLimit"
+        assert "; the last time: " in error["data"]["details"] and "cannot open the store" in error["data"]["details"]
         end(adapter, host)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -68,6 +69,20 @@ def test_a_recording_plays_its_handshake_and_what_it_lacks_is_skipped(tmp_path: 
     assert made["handshake"]["status"] == "pass"
     assert (made["sessionStore"]["status"], made["login"]["status"]) == ("skipped", "skipped")
     assert "recording" in made["sessionStore"]["summary"]
+
+
+def test_a_recording_that_asked_for_no_capabilities_plays_its_handshake(tmp_path: Path) -> None:
+    """And nobody has said that others may be asked for."""
+    recording = tmp_path / "recording"
+    shutil.copytree(FIXTURES / "1.2.1" / "handshake", recording)
+    manifest = recording / "manifest.json"
+    about = json.loads(manifest.read_text())
+    about["variables"].remove("params.capabilities")
+    manifest.write_text(json.dumps(about))
+    transcript = recording / "transcript.ndjson"
+    transcript.write_text(transcript.read_text().replace(r',\"capabilities\":{}', ""))
+    made = checks(document(tmp_path, muse=f"recorded:{recording}"))
+    assert made["handshake"]["status"] == "pass"
 
 
 def test_a_folder_without_a_recording_fails_with_why(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from adapter.bridge.turns.gate import EventGate
+from adapter.msp.event_routing import EVENTS_LOST
 from adapter.wire.background import Background
 
 
@@ -145,3 +146,28 @@ def test_too_much_that_waits_is_told_once() -> None:
             passing.gate.receive("a", {"text": "x" * 1024 * 1024})
         passing.gate.release()
     assert told == [0, 12]
+
+
+def test_p1_what_is_more_than_can_wait_is_dropped_and_read_back() -> None:
+    passing = Passing()
+    passing.gate.hold()
+    big = {"text": "x" * 1024 * 1024}
+    passing.gate.receive("approval/request", {})
+    for _ in range(40):
+        passing.gate.receive("item/delta", big)
+    passing.gate.receive("turn/completed", {"turnId": "t"})
+    passing.gate.receive("item/completed", {})
+    assert passing.gate.has_end("t")
+    passing.gate.release()
+    assert passing.seen == [EVENTS_LOST, "approval/request", "turn/completed"]
+    passing.send("a")
+    assert passing.seen[3:] == ["a"]
+
+
+def test_p1_what_is_kept_of_it_has_a_bound_too() -> None:
+    passing = Passing()
+    passing.gate.hold()
+    for _ in range(100):
+        passing.gate.receive("approval/request", {"text": "x" * 1024 * 1024})
+    passing.gate.release()
+    assert passing.seen[0] == EVENTS_LOST and len(passing.seen) < 40

@@ -95,8 +95,9 @@ class HostSlot:
         delay = self._restarts.delay(anyio.current_time())
         if delay is None:
             seconds = self._restarts.again_in(anyio.current_time())
-            details = f"Muse ended too often and is not started again for {seconds:.0f} s; the last time: {host.gone}"
-            raise HostStartError("hostRestartLimit", details)
+            sentence = f"Muse ended too often and is not started again for {seconds:.0f} s"
+            words = f"; the last time: {host.gone.details}" if host.gone is not None else ""
+            raise HostStartError("hostRestartLimit", sentence, words=words)
         await anyio.sleep(delay)
         self._begin_anew()
         # What is not there has not been started.

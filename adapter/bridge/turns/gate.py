@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from anyio.lowlevel import checkpoint
 
-from adapter.msp.event_routing import Sink
+from adapter.msp.event_routing import EVENTS_LOST, QUESTIONS, Sink
 from adapter.msp.weight import weight
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
@@ -23,13 +23,20 @@ ROUNDS: Final = 5
 WAITING_BYTES: Final = 8 * 1024 * 1024
 """What may wait before whoever holds it is asked to come to an end."""
 
+MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
+"""What may wait at all; what is dropped then is read back."""
+
+_KEPT: Final = QUESTIONS | {"turn/completed"}
+"""What is waited for by name."""
+
 
 class EventGate:
     """Hands events to `receive`, in order and at once, unless something holds them back.
 
     It is held while a session is opened, since nothing may be shown of it before the client has its answer, and from
     the end of a turn to the answer of its prompt, so that nothing of the next turn comes before that (`acp.md §25`,
-    point 67). Neither takes long, and if too much comes meanwhile, `on_full` is told once, which has to make it end.
+    point 67). Neither takes long, and if too much comes meanwhile, `on_full` is told once, which makes it end where it
+    can; if more comes all the same, it is dropped, to be read back (`EVENTS_LOST`).
 
     The end of a turn waits until everything that came with it is there, since the notice of a gap may come after the
     event behind the gap (`msp.md §11.4`), and what is missing belongs before the answer. A gap is handed on in its
@@ -48,6 +55,8 @@ class EventGate:
         self._waiting: deque[tuple[str, Params]] = deque()
         self._waiting_bytes = 0
         """Of what has been put there since it was empty."""
+        self._sheds = False
+        """Whether something has been dropped since it was empty."""
         self._holds = 0
         self._handing = False
 
@@ -66,11 +75,22 @@ class EventGate:
             self._receive(method, params)
 
     def _wait(self, method: str, params: Params) -> None:
+        if self._sheds and (method not in _KEPT or self._waiting_bytes > MOST_WAITING_BYTES):
+            return
         before = self._waiting_bytes
         self._waiting.append((method, params))
         self._waiting_bytes += weight(params, WAITING_BYTES)
         if before <= WAITING_BYTES < self._waiting_bytes:
             self.on_full()
+        if self._waiting_bytes > MOST_WAITING_BYTES and not self._sheds:
+            self._shed()
+
+    def _shed(self) -> None:
+        log.warning("more of a session waits than can be kept, and is read back")
+        self._sheds = True
+        kept = [event for event in self._waiting if event[0] in _KEPT]
+        self._waiting = deque([(EVENTS_LOST, {}), *kept])
+        self._waiting_bytes = sum(weight(params, WAITING_BYTES) for _, params in kept)
 
     async def _listen_on(self) -> None:
         for _ in range(ROUNDS):
@@ -126,6 +146,7 @@ class EventGate:
             self._handing = False
             if not self._waiting:
                 self._waiting_bytes = 0
+                self._sheds = False
 
     def _hand_on(self, what: str, step: Callable[[], None]) -> None:
         try:

@@ -156,7 +156,7 @@ class _Survey:
 
     def _facts(self) -> MuseFacts:
         trial, failure = self._trial, self._trial.failure or self._trial.gone
-        problem = str(failure) if failure is not None else None
+        problem = failure.details if failure is not None else None
         if self._command is None:
             problem = self._checks["executable"].summary
         elif trial.handshake is None and problem is None:

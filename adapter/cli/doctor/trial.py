@@ -90,9 +90,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     gone: HostGone | None = None
     """Why it ended by itself after the handshake, None if it did not."""
     abilities: Abilities | None = None
+    """What it has shown to be able to do, None if it has answered nothing."""
     unanswered: frozenset[str] = frozenset()
     """The methods it was asked about and said nothing of."""
-    """What it has shown to be able to do, None if it has answered nothing."""
     sessions: SessionCount = SessionCount()
     last_words: str = ""
     """The end of what it wrote to stderr, without secrets."""
@@ -105,7 +105,7 @@ async def try_host(choice: HostChoice, muse: Sequence[str], background: Backgrou
     flags = tuple(flag for flag in READ_ONLY_FLAGS if flag in known)
     command = HostCommand([*muse, "serve", *flags], choice.environ)
     trial = await _run(choice, command, background, wait, SESSION_CAPABILITIES)
-    if trial.failure is not None and OFF_SCRIPT_WORDS in str(trial.failure):
+    if trial.failure is not None and OFF_SCRIPT_WORDS in trial.failure.details:
         # A recording of a host that only read was made without asking for capabilities.
         trial = await _run(choice, command, background, wait, {})
     return msgspec.structs.replace(trial, command=shlex.join(command.argv), flags=flags)
