@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 
 from adapter.bridge.consent import child_sessions
+from adapter.msp.event_routing import EVENTS_LOST
 from tests.consenting import Consenting, Json, consenting, selected, settled
 from tests.wired import until
 
@@ -61,6 +63,43 @@ async def test_i2_what_was_settled_elsewhere_leaves_the_screen() -> None:
         talk.host.tell("approval/resolved", {"approvalId": "a", "decision": "denied"}, "kid")
         await until(lambda: shown.withdrawn)
         assert decided(talk) == [] and card(talk, "item-of-a") == "failed"
+
+
+@pytest.mark.parametrize("known", [{}, {"viewCursor": "c1", "sourceRange": {}}], ids=["no place", "a place"])
+async def test_i2_what_a_child_asks_and_what_is_settled_among_lost_events_is_read_back(known: Json) -> None:
+    async with consenting() as talk:
+        await talk.prompt()
+        adopt(talk, **known)
+        first = await talk.dialog()
+        talk.host.pending["approvals"] = [talk.approval("turn-of-kid", "b", sessionId="kid")]
+        talk.host.tell(EVENTS_LOST, {}, "kid")
+        second = await talk.dialog(2)
+        await until(lambda: first.withdrawn)
+        second.answer(selected("yes"))
+        await until(lambda: bool(decided(talk)))
+        assert decided(talk) == [("kid", "yes")]
+
+
+async def test_what_is_read_back_of_a_child_that_is_over_is_not_asked() -> None:
+    async with consenting() as talk:
+        await talk.prompt()
+        subagent(talk, "kid")
+        adopt(talk)
+        await talk.dialog()
+        asked_what_is_open, told_what_is_open = anyio.Event(), anyio.Event()
+
+        async def query(method: str, params: Json, **more: Any) -> Json:
+            asked_what_is_open.set()
+            await told_what_is_open.wait()
+            return {"approvals": [talk.approval("turn-of-kid", "b", sessionId="kid")], "userInputs": []}
+
+        talk.host.query = query  # type: ignore[method-assign]
+        talk.host.tell(EVENTS_LOST, {}, "kid")
+        await asked_what_is_open.wait()
+        subagent(talk, "kid", over=True)
+        told_what_is_open.set()
+        await settled()
+        assert len(talk.shown) == 1
 
 
 async def test_j7_nothing_else_of_a_child_is_shown() -> None:

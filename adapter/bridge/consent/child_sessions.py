@@ -26,6 +26,7 @@ from adapter.msp.changes import (
     TurnEnded,
 )
 from adapter.msp.errors import HostGone, MspError
+from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.host import Host
 from adapter.msp.items import ItemState
 from adapter.msp.session import Session
@@ -40,7 +41,7 @@ REMEMBERED_CHILDREN: Final = 1000
 ASKING_CHILDREN: Final = 200
 """Subagents whose sessions are listened to; more than can have a question open (`room.MOST_OF_SESSION`)."""
 
-_HEARD: Final = ("approval/", "userInput/", "turn/", "view/")
+_HEARD: Final = ("approval/", "userInput/", "turn/", "view/", EVENTS_LOST)
 
 
 class ChildSessions:
@@ -167,6 +168,7 @@ class _Child:
             InputSettled: lambda change: self.questions.settled(change.params),
             TurnEnded: lambda change: self._turn_over(change.turn_id),
         }
+        self._over = False
 
     def receive(self, method: str, params: Params) -> None:
         """Take in one of its events."""
@@ -185,6 +187,7 @@ class _Child:
         return self.dialogs.is_asking or self.questions.is_asking
 
     def end(self) -> None:
+        self._over = True
         self.dialogs.withdraw_all()
         self.questions.withdraw_all()
         self.session.host.unlisten(self.session.session_id)
@@ -195,5 +198,6 @@ class _Child:
 
     def _changed(self, change: Change) -> None:
         handle = self._on_change.get(type(change))
-        if handle is not None:
+        # What was lost may still be on its way when the child is over.
+        if handle is not None and not self._over:
             handle(change)
