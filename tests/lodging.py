@@ -49,7 +49,7 @@ class Lodging:
     async def abilities(self) -> Abilities:
         return Abilities(self._methods)
 
-    async def query(self, method: str, params: Json) -> Json:
+    async def query(self, method: str, params: Json, **more: Any) -> Json:
         return await self.command(method, params)
 
     async def command(self, method: str, params: Json, **more: Any) -> Json:

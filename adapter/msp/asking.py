@@ -50,14 +50,17 @@ class Asking(EventRouting):
         self._over = anyio.Event()
         self._gone_event = anyio.Event()
 
-    async def query(self, method: str, params: Params | None = None, *, trace: Params | None = None) -> Params:
-        """Ask something that changes nothing.
+    async def query(
+        self, method: str, params: Params | None = None, *, trace: Params | None = None, seconds: float | None = None
+    ) -> Params:
+        """Ask something that changes nothing; `seconds` is how long the answer may take, if not as long as others.
 
         Raises:
             MspError: the host refused.
             HostGone: no usable answer came; `RequestTimeout`, `MalformedResult` and `HostClosed` tell why.
         """
-        return await self._call(method, params, trace, budgets.request_timeout(method, command=False))
+        timeout = budgets.request_timeout(method, command=False) if seconds is None else seconds
+        return await self._call(method, params, trace, timeout)
 
     async def command(
         self,

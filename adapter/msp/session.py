@@ -131,15 +131,14 @@ class Session:
         view = self._view
         while (page := view.next_page()) is not None:
             try:
-                with anyio.fail_after(PAGE_SECONDS):
-                    result = await self.host.query("view/page", page.params(self.session_id))
+                result = await self.host.query("view/page", page.params(self.session_id), seconds=PAGE_SECONDS)
             except MspError as error:
                 beyond = error.view_cursor if error.kind == "pageEventTooLarge" else None
                 self._tell(view.page_failed(error.kind, beyond), read_back=True)
+            except RequestTimeout:
+                self._tell(view.give_up("the host did not send it in time"), read_back=True)
             except HostGone as error:
                 self._tell(view.give_up(str(error)), read_back=True)
-            except TimeoutError:
-                self._tell(view.give_up("the host did not send it in time"), read_back=True)
             else:
                 self._tell(view.take_page(result), read_back=True)
         if view.incomplete is not None:

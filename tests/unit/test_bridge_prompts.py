@@ -469,7 +469,7 @@ async def test_an_answer_that_was_lost_on_the_way_is_shown_before_its_prompt_is_
             for at, (method, params) in enumerate(lost, 2)
         ]
 
-        async def query(method: str, params: Json) -> Json:
+        async def query(method: str, params: Json, **more: Any) -> Json:
             if method != "view/page":
                 raise MspError(-32601, "methodNotFound", method)
             return {"events": events, "nextCursor": None}

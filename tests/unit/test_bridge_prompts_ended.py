@@ -26,7 +26,7 @@ def events(*told: tuple[str, Json]) -> list[Json]:
 def pages(talk: Talk, answer: Any) -> None:
     """Give the host pages: `answer` is called for each, and gives its events or raises."""
 
-    async def query(method: str, params: Json) -> Json:
+    async def query(method: str, params: Json, **more: Any) -> Json:
         if method != "view/page":
             raise MspError(-32601, "methodNotFound", method)
         return {"events": await answer(), "nextCursor": None}

@@ -33,9 +33,13 @@ class Says:
         self.gone: object = None
         self.row: Json | None = None
         self.asked = 0
+        self.given: set[float | None] = set()
+        self.takes = 0.0
 
-    async def query(self, method: str, params: Json) -> Json:
+    async def query(self, method: str, params: Json, *, seconds: float | None = None) -> Json:
         self.asked += 1
+        self.given.add(seconds)
+        await anyio.sleep(self.takes)
         if self.row is None:
             raise MspError(-32601, "methodNotFound", "no")
         if method == "session/list":
@@ -148,6 +152,17 @@ async def test_h6_a_host_that_cannot_say_is_given_up_when_it_is_silent(
             assert not it.ended
             monkeypatch.setattr(untold_ends, "QUIET_CALL_SECONDS", 3 * TICK)
         await until(lambda: it.ended == ["t1"])
+
+
+async def test_h6_an_answer_that_waits_to_be_read_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(untold_ends, "ANSWER_SECONDS", TICK)
+    monkeypatch.setattr(untold_ends, "QUIET_SECONDS", 3 * TICK)
+    async with watched(monkeypatch) as it:
+        # How long that may take is the host's to measure, which knows when it is listened to.
+        it.host.row, it.host.takes = {"status": "running", "activeTurnId": "t1"}, 10 * TICK
+        it.ends.gap_ended()
+        await until(lambda: it.host.asked == 2 and not it.ends._looking)
+        assert not it.ended and it.host.given == {TICK}
 
 
 async def test_nobody_is_asked_for_a_session_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,6 +202,18 @@ async def test_a_late_answer_costs_its_request_alone(tmp_path: Path, monkeypatch
         assert "session" in await host.command("session/start", START)
 
 
+async def test_a_question_has_the_time_it_was_given(tmp_path: Path) -> None:
+    placed = place(tmp_path, Answers, at="session/list", silent=True, forgets=True, times=2)
+    async with running(placed) as host:
+        await host.ready()
+        error = await failure(partial(host.query, "session/list", {}, seconds=0.1))
+        assert isinstance(error, RequestTimeout) and error.seconds == 0.1
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(host.query, "session/list", {}, seconds=77))
+            await until(lambda: 77 in host._patience._left.values())
+            tasks.cancel_scope.cancel()
+
+
 class Busy(ScriptedHost):
     """Takes a second for a page, and reads nothing meanwhile."""
 

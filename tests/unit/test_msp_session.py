@@ -12,8 +12,8 @@ import anyio.lowlevel
 import pytest
 
 from adapter.msp import session
-from adapter.msp.changes import ApprovalOpened, ApprovalResolved, Change, ItemChanged, TextAppended
-from adapter.msp.errors import HostClosed, HostGone, MspError
+from adapter.msp.changes import ApprovalOpened, ApprovalResolved, Change, GapLeft, ItemChanged, TextAppended
+from adapter.msp.errors import HostClosed, HostGone, MspError, RequestTimeout
 from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.host import Host
 from adapter.msp.session import Session
@@ -33,7 +33,7 @@ class Answering:
         self.asked: list[tuple[str, Json]] = []
         self.commanded: list[tuple[str, Json, str | None]] = []
 
-    async def query(self, method: str, params: Json) -> Json:
+    async def query(self, method: str, params: Json, *, seconds: float | None = None) -> Json:
         self.asked.append((method, params))
         await anyio.lowlevel.checkpoint()
         return self.answers[method.partition("/")[2]](params)
@@ -232,14 +232,33 @@ async def test_live_events_flow_again_when_nobody_can_fill(gone: HostGone, caplo
 async def test_live_events_flow_again_when_a_page_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "PAGE_SECONDS", 0.01)
     async with listening() as told:
-        told.host.query = never  # type: ignore[method-assign]
+        told.host.query = late  # type: ignore[method-assign]
         told.tell(message(1), gap(1, 3), message(3))
         await until(lambda: told.shown == ["m1", "m3"])
+        assert [change.why for change in told.changes if isinstance(change, GapLeft)] == [
+            "the host did not send it in time"
+        ]
 
 
-async def never(method: str, params: Json) -> Json:
-    await anyio.sleep_forever()
-    raise AssertionError
+async def late(method: str, params: Json, *, seconds: float | None = None) -> Json:
+    assert seconds is not None
+    await anyio.sleep(seconds)
+    raise RequestTimeout(method, seconds)
+
+
+async def test_h6_a_page_that_waits_to_be_read_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "PAGE_SECONDS", 0.01)
+
+    async def slow(method: str, params: Json, *, seconds: float | None = None) -> Json:
+        # How long it may take is the host's to measure, which knows when it is listened to.
+        assert seconds is not None
+        await anyio.sleep(20 * seconds)
+        return page(2)
+
+    async with listening() as told:
+        told.host.query = slow  # type: ignore[method-assign]
+        told.tell(message(1), gap(1, 3), message(3))
+        await until(lambda: told.shown == ["m1", "m2", "m3"])
 
 
 @pytest.mark.parametrize("bad", [{}, {"events": 1}, {"events": [None, 3, {}]}, page(2, following="v1")], ids=repr)

@@ -155,8 +155,9 @@ class UntoldEnds:
         return next((row for row in found if isinstance(row, dict) and row.get("sessionId") == session_id), {})
 
     async def _asked(self, method: str, params: Params) -> Params:
-        with suppress(MspError, HostGone), anyio.move_on_after(ANSWER_SECONDS):
-            return await self._session.host.query(method, params)
+        # Nothing counts as silence that only waits to be read: the answer comes behind it, and its time stands still.
+        with suppress(MspError, HostGone):
+            return await self._session.host.query(method, params, seconds=ANSWER_SECONDS)
         return {}
 
 
