@@ -31,12 +31,12 @@ _ON_A_TERMINAL: Final = (
 def main() -> None:
     """Run the command the arguments name, and exit with its code."""
     sys.excepthook = _last_words
-    hear_of_children()
     completing = bool(os.environ.get(COMPLETION))
     if sys.argv[1:2] == ["record"] and not completing:
         _record_at_once(sys.argv[1:])
     # What a signal has to do depends on the command, and imports take a while.
     with held_back():
+        hear_of_children()
         from adapter.cli.options import wanted
 
         asked = None if completing else wanted(sys.argv[1:])
@@ -69,6 +69,7 @@ def _record_at_once(argv: list[str]) -> None:
     does without."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         leave_when_interrupted()
+    hear_of_children()
     from adapter.cli.record_line import record_line
 
     line = record_line(argv)
