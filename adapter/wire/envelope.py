@@ -57,6 +57,8 @@ class Notification(msgspec.Struct, frozen=True, gc=False):
 
     method: str
     params: Params
+    is_unread: bool = False
+    """Its params were nested too deep and stand here as none."""
 
 
 class Success(msgspec.Struct, frozen=True, gc=False):
@@ -199,7 +201,7 @@ def _classify_oversize(line: Oversize) -> BadResponse | Reject:
 def _too_deep(frame: Frame) -> Frame:
     """What becomes of a message whose members cannot be used because they are nested too deep."""
     if isinstance(frame, Notification):
-        return Notification(frame.method, {})
+        return Notification(frame.method, {}, is_unread=True)
     if isinstance(frame, Success | Failure):
         return BadResponse(frame.id, f"members nested deeper than {DEEPEST} levels")
     if isinstance(frame, Request):

@@ -39,7 +39,9 @@ class PeerOptions(msgspec.Struct, frozen=True):
     """Whether a line that is no frame is answered with an error: an agent does, the client of a host has nobody to
     tell."""
     on_unreadable: Callable[[bytes], None] | None = None
-    """Told of each line that is no frame, or of the beginning of it if it is long."""
+    """Told of each line that may have been a notification and cannot be read as one, or of its beginning if it is
+    long: one that is no frame and whose id cannot be told, and one that is nested too deep. Not of bad responses, nor
+    of whatever names an id: those who wait for them are told."""
     refusal: Callable[[Reject], RpcError] = Reject.error
     """How such an answer looks; a protocol may have codes of its own for it."""
     cancel_method: str | None = None

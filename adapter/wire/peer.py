@@ -232,6 +232,8 @@ class Peer:
         frame = envelope.read_line(line)
         try:
             if isinstance(frame, envelope.Notification):
+                if frame.is_unread:
+                    self._tell_unreadable(line)
                 if frame.method == self._options.cancel_method:
                     self._cancel_call(frame.params)
                 else:
@@ -247,12 +249,16 @@ class Peer:
                 self._garbage.warning("%s: ignored a response with %s", self._options.name, frame.problem)
                 self._settle(frame.id, BadAnswer(frame.problem))
             else:
-                if frame.id is None and self._options.on_unreadable is not None:
-                    self._options.on_unreadable(line.prefix if isinstance(line, Oversize) else bytes(line))
+                if frame.id is None:
+                    self._tell_unreadable(line)
                 self._refuse(frame)
         except Exception as error:
             # One frame's fault must not end the connection; what it was is in the log, without its content.
             self._faults.failure(error, "%s: handling a frame failed", self._options.name)
+
+    def _tell_unreadable(self, line: Line | Oversize) -> None:
+        if self._options.on_unreadable is not None:
+            self._options.on_unreadable(line.prefix if isinstance(line, Oversize) else bytes(line))
 
     def _refuse(self, reject: envelope.Reject) -> None:
         if reject.is_bare and reject.id in self._waiters:

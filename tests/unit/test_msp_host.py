@@ -360,6 +360,25 @@ async def test_kept_events_are_bounded_and_a_loss_is_told(tmp_path: Path, monkey
     assert seen == [EVENTS_LOST]
 
 
+class NestsDeep(ScriptedHost):
+    """Says something that is nested deeper than is read, and then answers."""
+
+    def on_marker(self, request: Json) -> None:
+        deep = '{"a":' * 300 + "1" + "}" * 300
+        params = f'{{"sessionId":"ses-1","item":{deep}}}'
+        self.write(f'{{"jsonrpc":"2.0","method":"item/completed","params":{params}}}\n'.encode())
+        self.answer(request)
+
+
+async def test_a2_an_event_that_is_nested_too_deep_is_told_to_be_lost(tmp_path: Path) -> None:
+    seen: list[str] = []
+    async with running(place(tmp_path, NestsDeep)) as host:
+        await host.ready()
+        host.listen("ses-1", lambda method, params: seen.append(method))
+        await host.query("marker")
+        assert seen == [EVENTS_LOST]
+
+
 @pytest.mark.parametrize("session_id", [None, 17, [], {"a": 1}], ids=repr)
 async def test_an_event_of_no_session_is_nobodys(tmp_path: Path, session_id: Any) -> None:
     async with running(place(tmp_path, Answers)) as host:

@@ -287,6 +287,30 @@ async def test_requests_that_are_too_much_together_are_refused(monkeypatch: pyte
 # -- garbage
 
 
+async def test_whoever_wants_to_know_is_told_what_cannot_be_read_as_a_notification() -> None:
+    deep = b'{"a":' * 300 + b"1" + b"}" * 300
+    told = [
+        b"no JSON",
+        b'{"jsonrpc":"2.0","method":"tell","params":%s}' % deep,
+        b'{"jsonrpc":"2.0","method":"long","params":{"text":"%s"}}' % (b"x" * CAP),
+    ]
+    others = [
+        b'{"jsonrpc":"2.0","method":"tell","params":{"a":1}}',
+        b'{"jsonrpc":"2.0","id":7,"method":"do","params":%s}' % deep,
+        b'{"jsonrpc":"2.0","id":7,"result":%s}' % deep,
+        b'{"jsonrpc":"2.0","result":{}}',
+    ]
+    heard: list[bytes] = []
+    handler = Recorder()
+    async with wired(handler, on_unreadable=heard.append, answers_garbage=False) as other:
+        await other.write(b"\n".join(told + others) + b"\n")
+        assert (await other.read())["error"]["data"]["reason"] == "nestedTooDeep"
+        await other.nothing_comes()
+    assert heard[:2] == told[:2] and len(heard) == 3
+    assert told[2].startswith(heard[2]) and len(heard[2]) < CAP
+    assert handler.notes == [("tell", {}), ("tell", {"a": 1})]
+
+
 async def test_how_a_reject_is_answered_can_be_chosen() -> None:
     def refusal(reject: Reject) -> RpcError:
         return RpcError(-32002, reject.reason, reject.data)
