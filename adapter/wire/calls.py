@@ -23,6 +23,8 @@ MAX_INCOMING_BYTES = 64 * 1024 * 1024
 """What they may have together, but for what is not needed of them any more: a few prompts with pictures, not a
 thousand. One alone may always be as long as a message may."""
 
+TOO_LARGE_TOGETHER = "The open requests are too large together; send this one again when others are answered"
+
 SMALL_REQUEST = 16 * 1024
 """Bytes up to which a request is not counted: as many as may be open are far below the bound."""
 
@@ -90,11 +92,13 @@ class OpenCalls:
         if self.has(request.id):
             return self.refuse_duplicate()
         if len(self._open) >= MAX_INCOMING_REQUESTS:
-            return self._answer(request.id, _too_many("limit", MAX_INCOMING_REQUESTS))
+            return self._answer(request.id, _too_many({"limit": MAX_INCOMING_REQUESTS}))
         if size <= SMALL_REQUEST:
             size = 0
         elif (held := sum(call.size for call in self._open.values())) and held + size > MAX_INCOMING_BYTES:
-            return self._answer(request.id, _too_many("limitBytes", MAX_INCOMING_BYTES))
+            # Not their number, as the message has it.
+            data = {"details": TOO_LARGE_TOGETHER, "limitBytes": MAX_INCOMING_BYTES}
+            return self._answer(request.id, _too_many(data))
         call = Call(request, size)
         try:
             work = self._start(call)
@@ -168,9 +172,8 @@ def _duplicate() -> RpcError:
     return RpcError(envelope.INVALID_REQUEST, "A request with this id is still open", {"reason": "duplicateId"})
 
 
-def _too_many(limit: str, value: int) -> RpcError:
-    data = {"reason": "tooManyRequests", limit: value}
-    return RpcError(envelope.INTERNAL_ERROR, "Too many open requests", data)
+def _too_many(data: dict[str, Any]) -> RpcError:
+    return RpcError(envelope.INTERNAL_ERROR, "Too many open requests", {"reason": "tooManyRequests", **data})
 
 
 def _internal_error() -> RpcError:
