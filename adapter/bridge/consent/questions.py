@@ -181,7 +181,7 @@ class Questions:
                 return
         if self._client.forms:
             await self._cancel(asked, "the user did not answer")
-        else:
+        elif self._is_wanted(asked):
             self._by_text(asked)
 
     def _by_text(self, asked: _Asked) -> None:
@@ -213,8 +213,7 @@ class Questions:
                 self._pause(asked.turn_id)
 
     async def _deliver(self, asked: _Asked, answers: list[Answer] | None, text: str) -> bool:
-        """Tell the host what the user wrote. False if the question was settled before: the message is another one
-        then."""
+        """Tell the host what the user wrote. False if the question is over: the message is another one then."""
         try:
             problem = await self._tell(asked, answers, text)
         except _NotOpen:
@@ -222,6 +221,8 @@ class Questions:
         except HostGone:
             return True
         if problem is not None:
+            if not self._is_wanted(asked):
+                return False
             self._in_text.insert(0, asked)
         self._show_first(problem)
         return True
@@ -233,7 +234,7 @@ class Questions:
             _NotOpen: the question is settled.
             HostGone: nobody knows.
         """
-        if asked.input_id not in self._asked:
+        if not self._is_wanted(asked):
             raise _NotOpen
         try:
             if answers is not None:
@@ -253,6 +254,10 @@ class Questions:
                 await self._session.reconcile()
             return f"Muse did not take the answer: {error}" if self._is_open(asked) else None
         return None
+
+    def _is_wanted(self, asked: _Asked) -> bool:
+        """Whether the question is neither settled nor stopped, which may happen while an answer is on its way."""
+        return self._asked.get(asked.input_id) is asked
 
     def _is_open(self, asked: _Asked) -> bool:
         """Whether the host still waits for an answer, as far as is known."""
