@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -54,8 +54,9 @@ class Sessions:
         """New sessions that are on their way and have no id yet."""
         self._closing: set[str] = set()
         self._closed: OrderedDict[str, None] = OrderedDict()
-        self._changes: dict[str, deque[tuple[int, bool]]] = {}
-        """When each of the open and the closed ones was opened and closed, and which of the two it was."""
+        self._changes: dict[str, tuple[tuple[int, bool], ...]] = {}
+        """When each of the open and the closed ones was opened and closed, and which of the two it was. Not changed in
+        place, since a list of sessions is looked through on another thread."""
         self._leaving: dict[str, anyio.Event] = {}
         """Closed sessions that their host has not let go of."""
 
@@ -108,13 +109,14 @@ class Sessions:
         return session_id in self._closed
 
     def was_open(self, session_id: str, moment: int) -> bool:
-        """Whether this session was open at a moment, as far as is remembered."""
+        """Whether this session was open at a moment, as far as is remembered. May be called on another thread."""
         before = [opened for at, opened in self._changes.get(session_id, ()) if at <= moment]
         return bool(before) and before[-1]
 
     def _change(self, session_id: str, *, opened: bool) -> None:
         self.moment += 1
-        self._changes.setdefault(session_id, deque(maxlen=REMEMBERED_CHANGES)).append((self.moment, opened))
+        changes = (*self._changes.get(session_id, ()), (self.moment, opened))
+        self._changes[session_id] = changes[-REMEMBERED_CHANGES:]
 
     def workspace_for_reading(self, session_id: str) -> str:
         """The folder of an open session (`adapter.bridge.stored_output.reader.OpenSessions`).
