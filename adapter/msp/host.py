@@ -203,13 +203,20 @@ class Host(Asking):
         self._overheard = Overheard(process.stdout)
         peer = Peer(self._overheard, process.stdin, self, options)
         if self._throttle is not None:
-            paused = partial(process.stdout.unless_over, self._throttle)
-            peer.throttle = partial(self._patience.without_listening, paused)
+            peer.throttle = partial(self._before_reading_on, peer, process, self._throttle)
         self._peer = peer
         self._connected.set()
         await peer.run()
         self._output_read.set()
         self._over.set()
+
+    async def _before_reading_on(
+        self, peer: Peer, process: HostProcess, client_reads: Callable[[], Awaitable[None]]
+    ) -> None:
+        # One command may be as long as a frame. A host that first has to say something takes it in afterwards only, and
+        # is listened to; one that asks and asks and takes in no answer is not.
+        await process.stdout.unless_over(partial(peer.answers_taken, self._frame_cap))
+        await self._patience.without_listening(partial(process.stdout.unless_over, client_reads))
 
     async def _watch_exit(self, process: HostProcess) -> None:
         """A dead host may leave its pipes open in a grandchild: its death counts, not the end of its output."""

@@ -122,8 +122,8 @@ class Peer:
         `failed` (reading went wrong) or `closed` (we ended it); None while it lives."""
         self.unfinished = False
         """Whether the drain ended before everything was answered and written: the peer did not read, or not in time."""
-        self.throttle: Callable[[], Awaitable[None]] = self._answers_taken
-        """Awaited between reads; the host side waits here for the client's outbox."""
+        self.throttle: Callable[[], Awaitable[None]] = self.answers_taken
+        """Awaited between reads; the host side waits here for the client's outbox as well."""
 
     # -- the life of the connection
 
@@ -353,9 +353,10 @@ class Peer:
         """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or the connection no longer writes."""
         await self._writer.writable()
 
-    async def _answers_taken(self) -> None:
-        """Wait until what is not written yet is below `ANSWERS_HIGH_WATER`, or the connection no longer writes."""
-        await self._writer.writable(ANSWERS_HIGH_WATER)
+    async def answers_taken(self, beside: int = 0) -> None:
+        """Wait until what is not written yet, `beside` so many bytes, is below `ANSWERS_HIGH_WATER`, or the connection
+        no longer writes."""
+        await self._writer.writable(ANSWERS_HIGH_WATER + beside)
 
     async def flushed(self) -> None:
         """Wait until everything queued has been written, or the connection no longer writes."""
