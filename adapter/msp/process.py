@@ -206,14 +206,14 @@ class HostProcess:
     async def _look(self) -> None:
         """Learn what it has started, as long as it shows that."""
         if self._family is not None and self.exit_code is None:
-            with anyio.move_on_after(LOOK_SECONDS), contextlib.suppress(RuntimeError, OSError):
+            with anyio.move_on_after(LOOK_SECONDS), contextlib.suppress(OSError):
                 await _in_thread(self._family.look)
 
     async def _end_strays(self) -> None:
         """End what it has started in other groups than its own. Where there is no thread or no descriptor to be had,
         what is left is the guardian's."""
         if self._family is not None:
-            with contextlib.suppress(RuntimeError, OSError):
+            with contextlib.suppress(OSError):
                 await _in_thread(partial(_end_family, self._family))
                 await _reap_orphans(guard().running - {self.pid})
 
@@ -270,5 +270,21 @@ async def _reap_orphans(but: Collection[int]) -> None:
 
 async def _in_thread(function: Callable[[], _T]) -> _T:
     """Not on the loop: there may be many processes. Nothing else that is done in threads, and may hang there, can keep
-    this waiting."""
-    return await anyio.to_thread.run_sync(function, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)
+    this waiting.
+
+    Raises:
+        OSError: there is no thread to be had. What `function` raises comes through.
+    """
+    began = False
+
+    def run() -> _T:
+        nonlocal began
+        began = True
+        return function()
+
+    try:
+        return await anyio.to_thread.run_sync(run, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)
+    except RuntimeError as error:
+        if began:
+            raise
+        raise OSError(str(error)) from None

@@ -12,6 +12,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -126,9 +127,15 @@ class Family:
         """Those found so far, by pid, and when they began: what has cleared its environment is known by its parent,
         and no longer when that has ended."""
         self._out_of_reach: set[int] = set()
+        self._looks = threading.Lock()
+        """One look that nobody waits for any more may still go on in its thread when the next one begins."""
 
     def look(self) -> list[int]:
         """Those that live."""
+        with self._looks:
+            return self._look()
+
+    def _look(self) -> list[int]:
         table = _table()
         living = {pid: row for pid, row in table.items() if not row.ended and pid not in self._out_of_reach}
         for pid in _with_ancestors(os.getpid(), table):

@@ -208,6 +208,29 @@ async def test_it_ends_where_nobody_can_look_at_processes(monkeypatch: pytest.Mo
         assert process.exit_code == 0
 
 
+async def test_it_ends_where_there_is_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **more: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async with spawned("echo ready; exec cat") as process:
+        with monkeypatch.context() as without, anyio.fail_after(PATIENCE):
+            without.setattr(anyio.to_thread, "run_sync", refuse)
+            await process.end(LONG)
+        assert process.exit_code == 0
+
+
+async def test_a_fault_of_ours_is_not_taken_for_the_lack_of_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(family: sweep.Family) -> None:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    async with spawned("echo ready; exec cat") as process:
+        with monkeypatch.context() as broken, anyio.fail_after(PATIENCE):
+            broken.setattr(module, "_end_family", fails)
+            if sweep.can_look():
+                with pytest.raises(RuntimeError, match="changed size"):
+                    await process.end(LONG)
+
+
 async def test_its_end_waits_for_no_other_thread() -> None:
     others = anyio.to_thread.current_default_thread_limiter()
     borrowers = [object() for _ in range(int(others.total_tokens))]

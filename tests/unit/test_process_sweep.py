@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,6 +93,34 @@ def pretend(monkeypatch: pytest.MonkeyPatch, rows: dict[int, Row], marked: int) 
     monkeypatch.setattr(sweep, "row_of", rows.get)
     monkeypatch.setattr(os, "listdir", lambda path: [*map(str, rows), "self", "meminfo"])
     monkeypatch.setattr(sweep, "marks_of", lambda pid: [MARK] if pid == marked else [])
+
+
+def test_one_look_does_not_begin_while_another_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which nobody may wait for any more: what it had learnt would be changed under the other."""
+    pretend(monkeypatch, {10: Row(1, 10, 7, False)}, marked=10)
+    inside: list[threading.Event] = []
+    together: list[bool] = []
+    rows = sweep._table
+
+    def slow() -> dict[int, Row]:
+        met = threading.Event()
+        inside.append(met)
+        for other in inside:
+            if other is not met:
+                other.set()
+        together.append(met.wait(0.3) or len(inside) > 1)
+        inside.remove(met)
+        return rows()
+
+    monkeypatch.setattr(sweep, "_table", slow)
+    family = Family(MARK, {})
+    looks = [threading.Thread(target=family.look) for _ in range(2)]
+    for look in looks:
+        look.start()
+    for look in looks:
+        look.join()
+    assert together == [False, False]
+    assert family.look() == [10]
 
 
 def test_session_0_is_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
