@@ -284,6 +284,10 @@ class Conversation:
         self.retire()
         self._attachment.end()
 
+    async def arrived(self) -> None:
+        """Wait until no host is loading the session."""
+        await self._attachment.arrived()
+
     async def leave(self) -> None:
         """Let the host forget the session; it stays stored."""
         await self._session.leave()

@@ -32,7 +32,7 @@ ANSWER_SECONDS: Final = 1.0
 """How long the answer to a close waits for the host to let go of the session; it is let go of afterwards too."""
 
 LEFT_SECONDS: Final = UNSUBSCRIBE_SECONDS + LEAVE_SECONDS
-"""How long a session that has been closed is waited for until its host has let go of it."""
+"""How long a session that is not open any more is waited for until its host has let go of it."""
 
 
 class Sessions:
@@ -58,7 +58,7 @@ class Sessions:
         """When each of the open and the closed ones was opened and closed, and which of the two it was. Not changed in
         place, since a list of sessions is looked through on another thread."""
         self._leaving: dict[str, anyio.Event] = {}
-        """Closed sessions that their host has not let go of."""
+        """Sessions that are not open any more, and that their host has not let go of."""
 
     def get(self, session_id: str) -> Conversation:
         """An open session.
@@ -196,24 +196,36 @@ class Sessions:
             await conversation.close()
             if not leave:
                 return
-            left = self._leaving[session_id] = anyio.Event()
-            self._background.start(self._leave, conversation, left)
+            left = self.let_go(conversation)
             with anyio.move_on_after(ANSWER_SECONDS):
                 await left.wait()
         finally:
             self._closing.discard(session_id)
             closed.set()
 
+    def let_go(self, conversation: Conversation) -> anyio.Event:
+        """Have its host let go of a session, in the background: the one that is loading it, if one is. The event is set
+        when that is over; `left` waits for it."""
+        left = self._leaving[conversation.session_id] = anyio.Event()
+        self._background.start(self._leave, conversation, left)
+        return left
+
     async def _leave(self, conversation: Conversation, left: anyio.Event) -> None:
         try:
-            await conversation.leave()
+            await conversation.arrived()
+            if self._leaving.get(conversation.session_id) is left:
+                await conversation.leave()
         finally:
             if self._leaving.get(conversation.session_id) is left:
                 del self._leaving[conversation.session_id]
             left.set()
 
     async def left(self, session_id: str) -> None:
-        """Wait until the host has let go of a session that was closed: it would do so to the session opened anew."""
+        """Wait until the host has let go of a session that is not open any more: it would do so to the session opened
+        anew."""
         if session_id in self._leaving and session_id not in self._closing:
             with anyio.move_on_after(LEFT_SECONDS):
-                await self._leaving[session_id].wait()
+                return await self._leaving[session_id].wait()
+            # What has not begun by now does not begin: it would be done to what is opened next.
+            self._leaving.pop(session_id, None)
+        return None

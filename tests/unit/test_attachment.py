@@ -143,7 +143,8 @@ async def test_a_command_that_finds_the_session_unloaded_loads_it_where_it_is() 
     here.refusals["session/rename"] = [MspError(-32024, "sessionNotLoaded", "resume first")]
     async with lodged(here) as there:
         await there.session.command("session/rename", {"name": "x"}, command_id="c1")
-        assert here.methods()[:3] == ["session/rename", "session/resume", "session/rename"]
+        asked = [method for method in here.methods() if method != "approval/listPending"]
+        assert asked == ["session/rename", "session/resume", "session/rename"]
         assert [params["command_id"] for method, params in here.sent if method == "session/rename"] == ["c1", "c1"]
         assert there.host is here and "ses-1" in here.sinks
 
@@ -211,12 +212,3 @@ async def test_a_session_is_idle_when_nothing_goes_on_in_it(method: str, params:
         assert there.attachment.is_idle
         there.tell(method, **params, **at("v1"))
         assert not there.attachment.is_idle
-
-
-async def test_a_session_that_is_closed_on_its_way_to_another_host_is_not_heard_there() -> None:
-    here, following = Lodging(), Lodging()
-    async with lodged(here, usual=following) as there:
-        here.die()
-        there.attachment.end()
-        await there.attachment.reach()
-        assert "ses-1" not in following.sinks and not following.sinks

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from anyio import from_thread, to_thread
 
+from adapter.bridge import sessions as sessions_module
 from adapter.bridge.conversation import Conversation
 from adapter.bridge.sessions import Sessions
 from adapter.wire.background import Background
@@ -52,6 +53,39 @@ async def some_sessions() -> AsyncIterator[Sessions]:
         async with anyio.create_task_group() as tasks:
             yield Sessions(Background(tasks, logging.getLogger("tests")), lambda session_id: None)
             tasks.cancel_scope.cancel()
+
+
+async def test_a_session_is_left_where_it_is_on_its_way_to_and_opened_after_that() -> None:
+    async with some_sessions() as sessions:
+        talk = Talk()
+        sessions.let_go(talk.it)
+        waited = []
+
+        async def wait() -> None:
+            await sessions.left("ses-1")
+            waited.append("ses-1")
+
+        with sessions.opening("ses-1"):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(wait)
+                await anyio.wait_all_tasks_blocked()
+                assert talk.leaving == []
+                talk.loaded.set()
+                await anyio.wait_all_tasks_blocked()
+                assert talk.leaving == ["ses-1"] and waited == []
+                talk.may_go.set()
+        assert waited == ["ses-1"]
+
+
+async def test_a_session_that_arrives_too_late_is_not_left_by_who_closed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions_module, "LEFT_SECONDS", 0.01)
+    async with some_sessions() as sessions:
+        talk = Talk()
+        left = sessions.let_go(talk.it)
+        await sessions.left("ses-1")
+        talk.loaded.set()
+        await left.wait()
+        assert talk.leaving == [], "it would be done to what has been opened since"
 
 
 class Looking(int):

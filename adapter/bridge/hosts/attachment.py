@@ -13,7 +13,7 @@ from adapter.bridge.hosts.host_slot import is_durable
 from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
 from adapter.bridge.hosts.reloading import load_again, loads_sessions
 from adapter.bridge.tool_cards.cards import outlives_turn
-from adapter.msp.errors import HostGone, MspError, SessionUnreachable
+from adapter.msp.errors import HostClosed, HostGone, MspError, SessionUnreachable
 from adapter.msp.event_routing import Sink
 from adapter.msp.host import Host
 from adapter.msp.session import Session
@@ -21,6 +21,15 @@ from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.bridge")
+
+
+class _Loading:
+    """A session on its way to a host."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.error: Exception | None = HostClosed("the adapter stops")
+        """What came of it; None if it is there."""
 
 
 class Attachment:
@@ -48,6 +57,7 @@ class Attachment:
         self._start: Params | None = None
         self._profile = self._wanted = USUAL
         self._moving = anyio.Lock()
+        self._loading: _Loading | None = None
         self._watching = anyio.CancelScope()
         self._returning = anyio.CancelScope()
         self._is_over = False
@@ -87,10 +97,16 @@ class Attachment:
         self._returning.cancel()
         self.unlisten()
 
+    async def arrived(self) -> None:
+        """Wait until no host is loading the session."""
+        if self._loading is not None:
+            await self._loading.done.wait()
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing of the session would be lost if its host ended now."""
-        return not (self._is_busy() or self._moving.locked() or self._session.is_unfinished or self._tasks_run)
+        is_moving = self._moving.locked() or self._loading is not None
+        return not (self._is_busy() or is_moving or self._session.is_unfinished or self._tasks_run)
 
     @property
     def lost(self) -> SessionUnreachable | None:
@@ -122,7 +138,7 @@ class Attachment:
 
         Raises:
             SessionUnreachable: it is lost, or cannot be moved now.
-            MspError, HostGone: no host has it.
+            MspError, HostGone: no host has it, or it has been closed.
         """
         self._returned_unasked = False
         await self._settle()
@@ -133,6 +149,8 @@ class Attachment:
 
     async def _settle(self, *, reload: bool = False) -> None:
         async with self._moving:
+            await self.arrived()
+            self._require_open()
             here, wanted = self._session.host, self._wanted
             await here.wait_if_ending()
             if here.gone is not None:
@@ -148,16 +166,23 @@ class Attachment:
             else:
                 host = here
             if host is not here or reload or self._is_adrift:
+                self._require_open()
                 try:
-                    await self._load_on(host)
+                    await self._load_on(host, wanted)
                 except MspError as error:
                     if error.kind != "sessionInUse" or host is here or here.gone is not None:
                         raise
                     # Not another program: the host that it was on has it, and takes its prompts.
                     details = "The Muse host has not let go of the session, so that it cannot move; try again later"
                     raise SessionUnreachable("hostBusy", details) from None
-                self._profile = wanted
-                self._hosts.settled(self._session.session_id, wanted)
+                self._require_open()
+
+    def _require_open(self) -> None:
+        """Raises:
+        HostClosed: the session is closed, and goes to no host any more.
+        """
+        if self._is_over:
+            raise HostClosed("the session has been closed")
 
     async def _moved_out(self, here: Host, wanted: LaunchProfile) -> Host:
         """Have the host let go of the session, and give the one that it goes to."""
@@ -189,20 +214,39 @@ class Attachment:
             details = "This version of Muse must end to change this, and another session is at work; try again later"
             raise SessionUnreachable("hostBusy", details)
 
-    async def _load_on(self, host: Host) -> None:
+    async def _load_on(self, host: Host, profile: LaunchProfile) -> None:
+        """Load the session on `host`, to the end also if nobody waits for it any more: the host cannot be kept from it,
+        and who lets go of the session has to know where it is.
+
+        Raises:
+            MspError, HostGone: as for `load_again`.
+        """
+        loading = self._loading = _Loading()
+        self._background.start(self._load, host, profile, loading)
+        await loading.done.wait()
+        if loading.error is not None:
+            raise loading.error
+
+    async def _load(self, host: Host, profile: LaunchProfile, loading: _Loading) -> None:
         self.unlisten()
         try:
             async with host.opening():
-                await load_again(self._session, host, self._config, self._start)
+                await load_again(self._session, host, self._config, self._start, lambda: not self._is_over)
                 self.listen()
             self._missed, self._is_adrift = None, False
-        except BaseException as error:
+            self._profile = profile
+            self._hosts.settled(self._session.session_id, profile)
+            loading.error = None
+        except Exception as error:
+            loading.error = error
             if isinstance(error, SessionUnreachable):
                 self._missed = error
             if self._session.host.gone is None:
                 # The next command finds out whether the session is there.
                 self.listen()
-            raise
+        finally:
+            self._loading = None
+            loading.done.set()
 
     # -- the end of a host
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -30,9 +31,11 @@ _CURSOR_REFUSED: Final = frozenset({"viewTruncated", "notFound", "boundaryPruned
 """The host cannot go on from where we were (`msp.md §10.3`)."""
 
 
-async def load_again(session: Session, host: Host, config: Params, start: Params | None) -> None:
-    """Have `host` load the session and move it there; what has happened meanwhile is read in the background. The caller
-    keeps the session's events, and listens to them afterwards.
+async def load_again(
+    session: Session, host: Host, config: Params, start: Params | None, wanted: Callable[[], bool]
+) -> None:
+    """Have `host` load the session and move it there; what has happened meanwhile is read in the background, if it is
+    still `wanted`. The caller keeps the session's events, and listens to them afterwards.
 
     `config` is what a host is told of the client's MCP servers, `start` what the session was started with if it was
     started here: without a turn it may not have been stored, and is then started once more under its id.
@@ -44,9 +47,9 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
     request: Params = {"sessionId": session.session_id, "excludeItems": True, **config}
     cursor = session.fold.last_durable_cursor
     try:
-        result, anew = await _resumed(host, request, cursor)
+        result, anew = await _resumed(host, request, cursor, wanted)
     except MspError as error:
-        if error.kind != "sessionNotFound" and not is_lacking(error):
+        if not wanted() or (error.kind != "sessionNotFound" and not is_lacking(error)):
             raise
         if start is None or session.fold.turns.any_known:
             raise SessionUnreachable("sessionLost", "Muse does not have this session any more") from None
@@ -56,6 +59,8 @@ async def load_again(session: Session, host: Host, config: Params, start: Params
     if opened.at_rest:
         session.fold.turns.give_up()
     session.move_to(host)
+    if not wanted():
+        return
     if anew and session.is_whole:
         session.read_anew()
     else:
@@ -77,15 +82,15 @@ async def loads_sessions(host: Host) -> bool:
     return True
 
 
-async def _resumed(host: Host, request: Params, cursor: str | None) -> tuple[Params, bool]:
+async def _resumed(host: Host, request: Params, cursor: str | None, wanted: Callable[[], bool]) -> tuple[Params, bool]:
     """The result, and whether the host could not go on from `cursor`."""
     if cursor is not None:
         try:
-            return await once_free(host, "session/resume", {**request, "cursor": cursor}), False
+            return await once_free(host, "session/resume", {**request, "cursor": cursor}, wanted=wanted), False
         except MspError as error:
             if error.kind not in _CURSOR_REFUSED:
                 raise
-    return await once_free(host, "session/resume", request), cursor is not None
+    return await once_free(host, "session/resume", request, wanted=wanted), cursor is not None
 
 
 async def _started(session: Session, host: Host, start: Params) -> Params:
@@ -102,18 +107,29 @@ async def _started(session: Session, host: Host, start: Params) -> Params:
 
 
 async def once_free(
-    host: Host, method: str, params: Params, *, command_id: str | None = None, trace: Params | None = None
+    host: Host,
+    method: str,
+    params: Params,
+    *,
+    command_id: str | None = None,
+    trace: Params | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> Params:
-    """The answer to a command that opens the session, asked for until nobody else holds it.
+    """The answer to a command that opens the session, asked for while it is `wanted` until nobody else holds it.
 
     `command_id` is for the first time: a host repeats a refusal to its id (`msp.md §6`).
+
+    Raises:
+        MspError, HostGone: as for `Host.command`. That somebody else holds it is raised after `BUSY_SECONDS`, or when
+            it is wanted no more.
     """
     deadline = anyio.current_time() + BUSY_SECONDS
     while True:
         try:
             return await host.command(method, params, command_id=command_id, trace=trace)
         except MspError as error:
-            if not {error.kind, error.reason} & _BUSY or anyio.current_time() >= deadline:
+            passes = bool({error.kind, error.reason} & _BUSY) and wanted()
+            if not passes or anyio.current_time() >= deadline:
                 raise
         command_id = None
         await anyio.sleep(BUSY_PAUSE)
