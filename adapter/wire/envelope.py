@@ -98,6 +98,9 @@ class Reject(msgspec.Struct, frozen=True, gc=False):
         return RpcError(self.code, self.message, {"reason": self.reason, **(self.data or {})})
 
 
+UNREADABLE: Final = frozenset({"parseError", "frameTooLarge"})
+"""Reasons by which a line may have been any message; whatever else is rejected is known to be none."""
+
 Frame: TypeAlias = Request | Notification | Success | Failure | BadResponse | Reject
 
 

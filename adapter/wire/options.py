@@ -40,8 +40,8 @@ class PeerOptions(msgspec.Struct, frozen=True):
     tell."""
     on_unreadable: Callable[[bytes], None] | None = None
     """Told of each line that may have been a notification and cannot be read as one, or of its beginning if it is
-    long: one that is no frame and whose id cannot be told, and one that is nested too deep. Not of bad responses, nor
-    of whatever names an id: those who wait for them are told."""
+    long: one that is no JSON or too long and whose id cannot be told, and one that is nested too deep. Not of JSON that
+    is no message, as launchers log it, nor of bad responses or whatever names an id: those who wait are told."""
     refusal: Callable[[Reject], RpcError] = Reject.error
     """How such an answer looks; a protocol may have codes of its own for it."""
     cancel_method: str | None = None

@@ -249,7 +249,7 @@ class Peer:
                 self._garbage.warning("%s: ignored a response with %s", self._options.name, frame.problem)
                 self._settle(frame.id, BadAnswer(frame.problem))
             else:
-                if frame.id is None:
+                if frame.id is None and frame.reason in envelope.UNREADABLE:
                     self._tell_unreadable(line)
                 self._refuse(frame)
         except Exception as error:

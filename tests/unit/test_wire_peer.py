@@ -301,6 +301,8 @@ async def test_whoever_wants_to_know_is_told_what_cannot_be_read_as_a_notificati
         b'{"jsonrpc":"2.0","id":7,"method":"do","params":%s}' % deep,
         b'{"jsonrpc":"2.0","id":7,"result":%s}' % deep,
         b'{"jsonrpc":"2.0","result":{}}',
+        b'{"level":"info","message":"Loading profile"}',
+        b"[]",
     ]
     heard: list[bytes] = []
     handler = Recorder()
