@@ -96,7 +96,7 @@ class Host(Asking):
         try:
             process = await HostProcess.spawn(self.launch)
         except Exception as error:
-            # No thread to wait for it with, for one, is no `OSError`. Whatever it is, nobody may wait for this host.
+            # Whatever it is, nobody may wait for this host.
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             cause = f"{self.launch.argv[0]} cannot be started: {reason}"
             self._declare_gone(HostStartError("hostStartFailed", cause))

@@ -101,7 +101,8 @@ class HostProcess:
         (`process_mark`).
 
         Raises:
-            OSError: it cannot be executed; nothing is left behind.
+            OSError: it cannot be executed, or there is no thread to wait for it with; nothing is left behind.
+            ValueError: nothing can be executed so, as with a zero byte in an argument; the same.
         """
         ours: list[int] = []
         theirs: list[int] = []
@@ -124,10 +125,15 @@ class HostProcess:
                     env=environ,
                     start_new_session=sys.platform != "win32",
                 )
-        except BaseException:
+        except BaseException as error:
             for fd in ours:
                 os.close(fd)
-            raise
+            if not isinstance(error, RuntimeError):
+                raise
+            # There is no thread to wait for it with, which may show only when it has been started.
+            if mark is not None:
+                _kill_marked(str(mark))
+            raise OSError(str(error)) from None
         finally:
             for fd in theirs:
                 os.close(fd)
@@ -249,6 +255,13 @@ class HostProcess:
                 self._process.send_signal(signum)
             else:
                 os.killpg(self.pid, signum)
+
+
+def _kill_marked(mark: str) -> None:
+    family = sweep.Family(mark, {})
+    with contextlib.suppress(OSError):
+        family.look()
+        family.signal(_KILL)
 
 
 def _end_family(family: sweep.Family) -> None:

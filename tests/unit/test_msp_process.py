@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -182,6 +183,28 @@ async def test_a_failed_start_leaves_no_descriptor(tmp_path: Path, kind: str) ->
         with pytest.raises(OSError):
             await HostProcess.spawn(HostCommand([str(path), "serve"], ENVIRON))
     assert open_descriptors() == before
+
+
+async def test_f2_a_start_without_a_thread_to_wait_in_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    guard()
+    before, children = open_descriptors(), {row.pid for row in descendants(os.getpid())}
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    try:
+        process = await HostProcess.spawn(shell("trap '' TERM HUP; while sleep 600; do true; done"))
+    except OSError as error:
+        # Held, and with it all that could end the process when it is forgotten.
+        assert "thread" in str(error)
+        left = [row.pid for row in descendants(os.getpid()) if row.pid not in children and row.runs]
+        if sweep.can_look():
+            assert_gone(left)
+            assert open_descriptors() == before
+    else:
+        # Not every event loop needs one.
+        await process.end(0)
+        process.close_pipes()
 
 
 async def test_ended_processes_leave_no_descriptor_and_no_zombie() -> None:
