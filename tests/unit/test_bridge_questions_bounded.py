@@ -10,8 +10,9 @@ import pytest
 from adapter.bridge.consent import child_sessions, client_questions, dialogs, refusals, stray_questions
 from adapter.bridge.consent.room import Room
 from adapter.bridge.consent.stray_questions import StrayQuestions
+from adapter.msp.errors import MspError
 from adapter.msp.host import Host
-from tests.consenting import Consenting, Json, consenting, decided, selected, settled
+from tests.consenting import Consenting, Json, consenting, decided, selected, settled, updated
 from tests.wired import until
 
 pytestmark = pytest.mark.anyio
@@ -84,6 +85,54 @@ async def test_what_is_open_no_more_makes_room(how: str) -> None:
         asks(talk, turn, "c", "d", "e")
         await talk.dialog(4)
         await until(lambda: ("e", 0, "no") in decided(talk))
+        assert len(talk.shown) == 4
+
+
+def cannot_tell() -> Json:
+    raise MspError(-32603, "internal", "no list today")
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("kind", ["approvalNotFound", "approvalAlreadyResolved"])
+async def test_a_decision_that_came_too_late_makes_room_whether_or_not_the_host_says_that_it_is_settled(
+    kind: str,
+) -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        talk.host.list_pending = cannot_tell
+        talk.host.refusals["approval/decide"] = [MspError(-32050, kind, "gone") for _ in "ab"]
+        asks(talk, turn, "a", "b")
+        await talk.dialog(2)
+        for shown in talk.shown:
+            shown.answer(selected("yes"))
+        await until(lambda: len(decided(talk)) == 2)
+        await settled()
+        asks(talk, turn, "c", "d", "e")
+        await talk.dialog(4)
+        await until(lambda: ("e", 0, "no") in decided(talk))
+        assert len(talk.shown) == 4
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("how", ["asked on", "not taken"])
+async def test_a_subagent_that_is_stopped_since_it_asks_in_vain_makes_room(how: str) -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        asked = talk.approval("turn-of-kid", "a") | {"sessionId": "kid"}
+        talk.host.acks["approval/decide"] = {"terminal": False}
+        if how == "not taken":
+            talk.host.list_pending = cannot_tell
+            talk.host.refusals["approval/decide"] = [MspError(-32052, "approvalChoiceInvalid", "no") for _ in "12"]
+        talk.conversation.children.adopt(cast(Host, talk.host), "kid", [("approval/requested", asked)])
+        for number in (1, 2):
+            (await talk.dialog(number)).answer(selected("yes"))
+            await settled()
+            if how == "asked on":
+                talk.host.tell("approval/updated", updated(asked) | {"viewCursor": f"v{number}"}, "kid")
+        await until(lambda: bool(talk.host.sent("turn/interrupt")))
+        asks(talk, turn, "b", "c", "d")
+        await talk.dialog(4)
+        await until(lambda: ("d", 0, "no") in decided(talk))
         assert len(talk.shown) == 4
 
 

@@ -126,7 +126,7 @@ class Dialogs:
             self._put(params, again=True)
         elif before.taken:
             log.warning("the host goes on asking what it has taken two decisions for; what asks is stopped")
-            before.decided = True
+            self._settle(before)
             self._stop(params)
 
     def _put(self, params: Params, *, again: bool = False) -> None:
@@ -171,6 +171,11 @@ class Dialogs:
         if asked is not None:
             asked.scope.cancel()
             self._make_room(asked)
+
+    def _settle(self, asked: _Asked) -> None:
+        """It is decided for good, and waits for nobody any more."""
+        asked.decided = True
+        self._make_room(asked)
 
     def _make_room(self, asked: _Asked) -> None:
         """Nobody is asked this any more."""
@@ -296,9 +301,8 @@ class Dialogs:
             return await self._not_taken(asked, decision, error, known, again=again)
         asked.deciding = False
         asked.taken = True
-        asked.decided = ack.get("terminal") is True
-        if asked.decided:
-            self._make_room(asked)
+        if ack.get("terminal") is True:
+            self._settle(asked)
         if asked.following is not None:
             self.ask(asked.following)
         return None
@@ -310,7 +314,8 @@ class Dialogs:
         host asks now is a new question, and the same one is put once more (`msp.md §15.3`). `known` is what the host
         had told of the approval before."""
         kind = error.kind if isinstance(error, MspError) else None
-        asked.decided = kind in _SETTLED_KINDS
+        if kind in _SETTLED_KINDS:
+            self._settle(asked)
         if asked.following is not None and not asked.decided and not permission.same(asked.following, asked.params):
             return self.ask(asked.following)
         if kind == _STALE:
@@ -349,6 +354,7 @@ class Dialogs:
             return self._put(asked.params, again=True)
         log.warning("the host does not take the decisions it offers (%s); what asks is stopped", error)
         self._say(asked, error, "what asks for this is stopped")
+        self._make_room(asked)
         return self._stop(asked.params)
 
     def _say(self, asked: _Asked, error: MspError | HostGone, consequence: str) -> None:
