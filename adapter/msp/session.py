@@ -31,6 +31,9 @@ PAGE_SECONDS: Final = 30.0
 LEAVE_SECONDS: Final = 10.0
 """How long a host may take to stop a session's events, and to let go of it."""
 
+LOOK_SECONDS: Final = 2.0
+"""How long a host may take to tell what is open when it has not taken an answer; what is known counts then."""
+
 
 class Session:
     """A session that is loaded on `host`. `on_change` is told everything that happens, in order; it must not block."""
@@ -393,6 +396,11 @@ class Session:
         """
         params = {"sessionId": self.session_id, "userInputId": input_id, "reason": reason}
         await self.host.command("userInput/cancel", params)
+
+    async def look(self) -> None:
+        """Like `reconcile`, for somebody who waits: it takes no longer than `LOOK_SECONDS`."""
+        with anyio.move_on_after(LOOK_SECONDS):
+            await self.reconcile()
 
     async def reconcile(self) -> None:
         """Read which approvals and questions are open and tell what that changes; a failure is only logged."""

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from adapter.bridge.consent import dialogs
+from adapter.msp import session
 from adapter.msp.errors import MspError, RequestTimeout
 from tests.consenting import (
     Consenting,
@@ -121,7 +122,7 @@ each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda error: ge
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for a host."""
     monkeypatch.setattr(dialogs, "UPDATE_SECONDS", 0.05)
-    monkeypatch.setattr(dialogs, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.05)
 
 
 @each_refusal

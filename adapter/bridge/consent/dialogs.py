@@ -27,9 +27,6 @@ FEEDBACK_TIMEOUT: Final = 600.0
 UPDATE_SECONDS: Final = 2.0
 """How long the host may take to tell of the next stage after it has refused a decision as one for an earlier stage."""
 
-LOOK_SECONDS: Final = 2.0
-"""How long it may take to tell what is open after it has refused a decision; what is known counts then."""
-
 REMEMBERED_APPROVALS: Final = 1000
 """Approvals of a session of which it is known that they have been decided, and not yet that they are settled."""
 
@@ -321,8 +318,7 @@ class Dialogs:
         if kind == _STALE:
             # What the host tells meanwhile withdraws this question, and ends this.
             await anyio.sleep(UPDATE_SECONDS)
-        with anyio.move_on_after(LOOK_SECONDS):
-            await self._session.reconcile()
+        await self._session.look()
         current = self._session.fold.open_approvals.get(asked.params["approvalId"])
         if asked.decided:
             return None

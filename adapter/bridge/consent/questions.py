@@ -28,9 +28,6 @@ log = logging.getLogger("adapter.bridge")
 ATTEMPTS: Final = 2
 """How often a form is shown whose content does not answer the question."""
 
-LOOK_SECONDS: Final = 2.0
-"""How long the host may take to say what is open, when it has not said whether it took an answer."""
-
 _SETTLED_KINDS: Final = frozenset({"userInputNotFound", "userInputAlreadySettled"})
 
 
@@ -250,8 +247,7 @@ class Questions:
         except HostGone as error:
             if self._session.host.gone is not None:
                 raise
-            with anyio.move_on_after(LOOK_SECONDS):
-                await self._session.reconcile()
+            await self._session.look()
             return f"Muse did not take the answer: {error}" if self._is_open(asked) else None
         return None
 
