@@ -22,7 +22,7 @@ import msgspec
 from anyio.abc import Process
 
 from adapter.msp import sweep
-from adapter.msp.process_mark import guard, marked, next_mark, now_runs
+from adapter.msp.process_mark import has_ended, marked, next_mark, now_runs, those_that_run
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
@@ -183,7 +183,7 @@ class HostProcess:
                     await self._group_reaped_within(GROUP_GRACE)
                 await self._end_strays()
             self._ended = True
-            guard().ended(self.pid)
+            has_ended(self.pid)
 
     def close_pipes(self) -> None:
         """Let go of the pipes; whoever still reads them sees end of file."""
@@ -221,7 +221,7 @@ class HostProcess:
         if self._family is not None:
             with contextlib.suppress(OSError):
                 await _in_thread(partial(_end_family, self._family))
-                await _reap_orphans(guard().running - {self.pid})
+                await _reap_orphans(those_that_run() - {self.pid})
 
     def _reap_group(self) -> bool:
         """Reap the dead of the group that are children of ours, and say whether living ones are. A process whose

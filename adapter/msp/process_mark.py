@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cache
 from typing import Final
@@ -94,13 +95,23 @@ def now_runs(pid: int) -> int:
     return began
 
 
+def has_ended(pid: int) -> None:
+    """Tell the guardian that of such a process nothing is left."""
+    _guardian().ended(pid)
+
+
+def those_that_run() -> AbstractSet[int]:
+    """What this process has started and not yet ended."""
+    return _guardian().running
+
+
 @contextmanager
 def _watched(pid: int) -> Iterator[None]:
     now_runs(pid)
     try:
         yield
     finally:
-        guard().ended(pid)
+        has_ended(pid)
 
 
 def _began() -> int | None:

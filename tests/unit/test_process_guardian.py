@@ -250,6 +250,19 @@ def test_a_killed_guardian_is_replaced_with_the_end_of_a_host_as_well() -> None:
         assert adapter.kill() < SURVIVAL_SECONDS
 
 
+def test_a_killed_guardian_is_not_replaced_when_the_last_host_has_ended() -> None:
+    with starter() as adapter:
+        adapter.start(HOSTS["polite"])
+        first = adapter.guardian()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not running([first]))
+        assert adapter.ask("end") == "ended\n"
+        assert not any(row.parent == adapter.process.pid and row.runs for row in table())
+        adapter.start(HOSTS["polite"])
+        assert adapter.guardian() != first
+        assert adapter.kill() < SURVIVAL_SECONDS
+
+
 def test_a_stopped_guardian_is_no_way_out_of_an_orderly_end() -> None:
     with starter() as adapter:
         adapter.start("echo $$")
