@@ -100,6 +100,10 @@ class Sessions:
         """The session if it is open, also while it is being opened anew."""
         return self._open.get(session_id)
 
+    def is_wanted(self, session_id: str) -> bool:
+        """Whether the session is open or being opened."""
+        return session_id in self._open or session_id in self._opening
+
     def all_open(self) -> list[Conversation]:
         """Every open session, in the order in which they were opened."""
         return list(self._open.values())

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from tests.adapter_process import Json, running_adapter
 from tests.faults.test_faults_host_death import kill
-from tests.output_clients import stored
+from tests.output_clients import error_of, stored
 from tests.processes import wait_until
 from tests.scripted_hosts import Placed, ScriptedHost, place
 
@@ -74,3 +74,38 @@ def test_l9_a_session_that_is_closed_on_its_way_to_the_next_host_is_let_go_of_th
         assert told(host) == ["session/resume", "session/resume", *LETTING_GO, "session/resume"]
         assert adapter.prompt("ses-1", "hello")["stopReason"] == "end_turn"
         assert adapter.finish() == 0
+
+
+def test_l11_a_session_whose_loading_is_taken_back_is_let_go_of_before_it_is_loaded_again(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", LetsGo, held=["view/page"])
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        taken_back = adapter.begin("session/load", stored("ses-1", tmp_path))
+        wait_until(lambda: "view/page" in told(host, "view/page"))
+        adapter.notify("$/cancel_request", {"requestId": taken_back})
+        assert adapter.response(taken_back)["error"]["code"] == -32800
+        again = adapter.begin("session/load", stored("ses-1", tmp_path))
+        let_on(host)
+        assert "result" in adapter.response(again)
+        assert adapter.prompt("ses-1", "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+    assert told(host) == ["session/resume", *LETTING_GO, "session/resume"]
+
+
+def test_l11_a_session_that_is_opened_again_before_its_host_has_answered_stays_open(tmp_path: Path) -> None:
+    host = place(tmp_path / "host", LetsGo, held=["session/resume"])
+    with running_adapter(tmp_path, muse=host.muse) as adapter:
+        adapter.initialize()
+        taken_back = adapter.begin("session/load", stored("ses-1", tmp_path))
+        wait_until(lambda: told(host) == ["session/resume"])
+        adapter.notify("$/cancel_request", {"requestId": taken_back})
+        assert adapter.response(taken_back)["error"]["code"] == -32800
+        again = adapter.begin("session/load", stored("ses-1", tmp_path))
+        prompt = {"sessionId": "ses-1", "prompt": [{"type": "text", "text": "early"}]}
+        code, data = error_of(adapter.refused("session/prompt", prompt))
+        assert (code, data["reason"]) == (-32600, "sessionBusy"), "it is being opened now"
+        let_on(host)
+        assert "result" in adapter.response(again)
+        assert adapter.prompt("ses-1", "hello")["stopReason"] == "end_turn"
+        assert adapter.finish() == 0
+    assert told(host) == ["session/resume", "session/resume"]

@@ -90,8 +90,9 @@ class Openings:
             session_id = opened.named("session/start")
             conversation = self._conversation(session_id, asked.cwd, host, sent, Roots(roots))
             conversation.started(sent)
-            await self._check_servers(conversation, asked)
-            return await self._enter(conversation, opened)
+            async with self._left_again(conversation):
+                await self._check_servers(conversation, asked)
+                return await self._enter(conversation, opened)
 
     async def open_stored(self, asked: StoredSession, *, replay: bool) -> Conversation:
         """Open a session the host has stored, with or without showing what happened in it so far. One that is open on
@@ -162,7 +163,7 @@ class Openings:
             raise client_error(error, session_id) from None
         if known is not None and not known.is_idle:
             raise errors.session_busy(session_id, "Its MCP servers can change only when nothing runs in the session")
-        await self._conversation(session_id, "", host, {}, Roots(())).leave()
+        await self._sessions.let_go(self._conversation(session_id, "", host, {}, Roots(()))).wait()
 
     async def fork(self, asked: ForkSession) -> Conversation:
         """A copy of a session, as a new one, opened without showing what happened in it; the session copied from stays
@@ -243,15 +244,14 @@ class Openings:
     async def _enter(
         self, conversation: Conversation, opened: Opened, *, replay: bool | None = None, anew: bool = False
     ) -> Conversation:
-        """Let a session that the host has opened be one of this connection. `replay` tells whether its past is shown,
-        None that it has none; `anew`: it was open before."""
-        async with self._left_again(conversation):
-            conversation.opened(opened)
-            if replay:
-                await conversation.replay(tasks_go_on=anew)
-            elif replay is not None:
-                conversation.resume()
-            await conversation.options.settled()
+        """Let a session that the host has opened be one of this connection; called in `_left_again`. `replay` tells
+        whether its past is shown, None that it has none; `anew`: it was open before."""
+        conversation.opened(opened)
+        if replay:
+            await conversation.replay(tasks_go_on=anew)
+        elif replay is not None:
+            conversation.resume()
+        await conversation.options.settled()
         self._sessions.add(conversation)
         return conversation
 
@@ -311,7 +311,7 @@ class Openings:
         except BaseException:
             opening.wanted = False
             if opening.done.is_set():
-                self._background.start(self._leave_opened, host, opening.outcome)
+                self._background.start(self._let_go, host, opening.outcome)
             raise
         if isinstance(opening.outcome, Exception):
             raise opening.outcome
@@ -328,12 +328,12 @@ class Openings:
                 opening.outcome = errors.internal_error()
             opening.done.set()
         if not opening.wanted:
-            await self._leave_opened(host, opening.outcome)
+            await self._let_go(host, opening.outcome)
 
-    async def _leave_opened(self, host: Host, outcome: Params | Exception | None) -> None:
+    async def _let_go(self, host: Host, outcome: Params | Exception | None) -> None:
         session_id = Opened.read(outcome).session_id if isinstance(outcome, dict) else None
-        if session_id is not None and self._sessions.find(session_id) is None:
-            await self._conversation(session_id, "", host, {}, Roots(())).leave()
+        if session_id is not None and not self._sessions.is_wanted(session_id):
+            self._sessions.let_go(self._conversation(session_id, "", host, {}, Roots(())))
 
     def _conversation(self, session_id: str, cwd: str, host: Host, sent: Params, roots: Roots) -> Conversation:
         terms = self._sessions.terms
@@ -364,7 +364,7 @@ class Openings:
             yield
         except BaseException:
             if self._sessions.find(conversation.session_id) is None:
-                self._background.start(conversation.leave)
+                self._sessions.let_go(conversation)
             raise
 
 
