@@ -20,7 +20,7 @@ from adapter.bridge.hosts.login_methods import LOGIN_METHOD
 from adapter.bridge.hosts.logout import run_logout
 from adapter.bridge.offer import ON_EVERY_HOST, capabilities_on, extensions_for, initialize_result
 from adapter.bridge.outcomes import client_error
-from adapter.bridge.sessions import OPENING, Sessions
+from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
 from adapter.bridge.stored_output.read_host import ReadHost
 from adapter.bridge.stored_output.reader import OutputReader
@@ -46,6 +46,7 @@ STOP_GRACE: Final = 1.0
 """Seconds running turns have to end when the client has gone; some clients kill us 1.6 s after they closed our stdin
 (`acp.md §1`)."""
 
+NOT_YET_OPEN: Final = "The session was not open yet when the prompt came; it is now, try again"
 
 Asked = TypeVar("Asked")
 
@@ -217,17 +218,25 @@ class MuseAgent:
         return await self._sessions.get(asked.session_id).options.set_option(asked.config_id, asked.value)
 
     def admit_prompt(self, asked: params.Prompt, call: Call) -> Work:
-        """Put a prompt in its session's line."""
+        """Put a prompt in its session's line.
+
+        Raises:
+            RpcError: -32600; the session is being opened anew. -32602; the prompt is too large for the host.
+        """
         if self._sessions.find(asked.session_id) is None:
             return self._absent(asked.session_id)
         return self._sessions.get(asked.session_id).admit(asked.blocks, asked.trace, call)
 
     async def _absent(self, session_id: str) -> Params:
         """The answer to a prompt whose session is not open. What was asked for just before it may still have to begin,
-        and be to open that session."""
+        and be to open that session; or it may have done so since.
+
+        Raises:
+            RpcError: -32600; the session is being opened, or has been opened. -32002; it is not there.
+        """
         await checkpoint()
         self._sessions.get(session_id)
-        raise errors.session_busy(session_id, OPENING)
+        raise errors.session_busy(session_id, NOT_YET_OPEN)
 
     def cancel(self, asked: params.Cancel) -> None:
         """Stop what a session does; an unknown one does nothing."""
