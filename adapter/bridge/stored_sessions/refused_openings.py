@@ -22,7 +22,6 @@ from adapter.wire.envelope import RpcError
 CUT_POINT: Final = f'_meta["{FORK}"].lastTurnId'
 """Where a client says how much of a session is to be copied."""
 
-
 _LACKING: Final = frozenset({"unsupportedByHost", "sessionUnknown"})
 """What is said of a session that a host does not have, or could not have."""
 
@@ -62,12 +61,23 @@ async def lost_named(known: Conversation | None) -> AsyncIterator[None]:
 
 
 async def require_several_roots(host: Host) -> None:
+    """Check that a session of this host can have more folders than its own.
+
+    Raises:
+        RpcError: -32602; it cannot.
+        HostGone: nobody knows.
+    """
     if not (await host.abilities()).workspace_roots:
         problem = "this Muse host works in one folder only; Muse 1.4.2 and newer take several"
         raise errors.invalid_params("additionalDirectories", problem)
 
 
 def require_folder(opened: Opened, cwd: str) -> None:
+    """Check that the session which was opened is one of this folder.
+
+    Raises:
+        RpcError: -32602; the host says that it belongs to another one.
+    """
     if opened.root is not None and not same_directory(opened.root, cwd):
         raise unusable_directory(cwd, "is not the folder of this session")
 
@@ -85,8 +95,10 @@ def require_copy(copied: Opened, asked: ForkSession) -> None:
 
 
 def no_copy(details: str) -> RpcError:
+    """The host made something else than the copy that was asked for."""
     return errors.host_error("malformedResult", details)
 
 
 def has_other_servers(error: RpcError) -> bool:
+    """Whether a session was refused because it is loaded with other MCP servers than the client passes."""
     return error.data is not None and error.data.get("hostReason") == "configuration_conflict"
