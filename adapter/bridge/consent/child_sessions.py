@@ -44,6 +44,11 @@ ASKING_CHILDREN: Final = 200
 _HEARD: Final = ("approval/", "userInput/", "turn/", "view/", EVENTS_LOST)
 
 
+def is_heard(method: str, params: Params) -> bool:
+    """Whether an event of a child's session matters here."""
+    return method.startswith(_HEARD) or _subagent(params) is not None
+
+
 class ChildSessions:
     """The subagents of one session, as far as they ask something."""
 
@@ -172,10 +177,9 @@ class _Child:
 
     def receive(self, method: str, params: Params) -> None:
         """Take in one of its events."""
-        item = params.get("item")
         if method.startswith(_HEARD):
             self.session.receive(method, params)
-        elif isinstance(item, dict) and item.get("kind") == "subagent" and isinstance(item.get("itemId"), str):
+        elif (item := _subagent(params)) is not None:
             state = ItemState(item["itemId"])
             state.raw, state.kind = item, "subagent"
             state.status = "inProgress" if method != "item/completed" else "completed"
@@ -201,3 +205,10 @@ class _Child:
         # What was lost may still be on its way when the child is over.
         if handle is not None and not self._over:
             handle(change)
+
+
+def _subagent(params: Params) -> Params | None:
+    """The item of a subagent that an event is about."""
+    item = params.get("item")
+    is_one = isinstance(item, dict) and item.get("kind") == "subagent" and isinstance(item.get("itemId"), str)
+    return item if is_one else None
