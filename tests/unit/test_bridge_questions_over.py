@@ -1,4 +1,4 @@
-"""Questions that are over while an answer is on its way: they are not put to the user again."""
+"""What becomes of questions while an answer is on its way: they may be over then, or others may come."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ async def asked_in_text(talk: Consenting) -> str:
     return turn
 
 
-def hold_answers(talk: Consenting) -> anyio.Event:
-    """The host does not take an answer in words, and says so when the event is set."""
+def hold_answers(talk: Consenting, *, taken: bool = False) -> anyio.Event:
+    """The host says whether it has taken an answer when the event is set."""
     said, command = anyio.Event(), talk.host.command
 
     async def held(method: str, params: Json, **more: Any) -> Json:
         ack = await command(method, params, **more)
         if method == "userInput/answer":
             await said.wait()
+        if method == "userInput/answer" and not taken:
             raise MspError(-32057, "userInputAnswerInvalid", "sold out")
         return ack
 
@@ -74,6 +75,27 @@ async def test_a_refused_answer_to_a_question_that_is_settled_by_then_is_an_ordi
         talk.complete(turn)
         talk.complete("t2")
         assert await talk.answer(2) == END_TURN
+
+
+@pytest.mark.parametrize("taken", [True, False], ids=["taken", "refused"])
+async def test_a_question_that_comes_while_an_answer_is_on_its_way_is_shown_again_only_behind_another(
+    taken: bool,
+) -> None:
+    async with consenting() as talk:
+        turn = await asked_in_text(talk)
+        said = hold_answers(talk, taken=taken)
+        talk.send(Text("SQLite"))
+        await until(lambda: bool(talk.host.sent("userInput/answer")))
+        following = QUESTION | {"question": "And which version?"}
+        talk.host.tell("userInput/request", {"userInputId": "v", "turnId": turn, "questions": [following]})
+        assert await talk.answer(2) == END_TURN
+        said.set()
+        await settled()
+        assert talk.text().count("And which version?") == 1
+        assert talk.text().count("Which database?") == (1 if taken else 2)
+        talk.send(Text("3"))
+        await until(lambda: len(talk.host.sent("userInput/answer")) == 2)
+        assert talk.host.sent("userInput/answer")[1]["userInputId"] == ("v" if taken else "u")
 
 
 async def test_a_question_that_is_stopped_when_the_client_turns_out_to_have_no_forms_is_not_asked_in_text() -> None:

@@ -80,6 +80,8 @@ class Questions:
         self._asked: dict[str, _Asked] = {}
         self._in_text: list[_Asked] = []
         """What the next messages answer, the first of them on screen."""
+        self._shown: _Asked | None = None
+        """What was shown last in text."""
 
     def ask(self, params: Params) -> None:
         """Put a question to the user; the same one is not put again."""
@@ -203,8 +205,9 @@ class Questions:
         while self._in_text and self.has_next(self._in_text[0].turn_id):
             self._leave_unanswered(self._in_text[0])
             problem = None
-        if self._in_text:
-            asked = self._in_text[0]
+        # One that came while an answer to the one before it was on its way has been shown.
+        if self._in_text and (problem is not None or self._in_text[0] is not self._shown):
+            asked = self._shown = self._in_text[0]
             self._projection.say(question_text.shown(asked.questions, problem))
             if self._pause is not None:
                 self._pause(asked.turn_id)
