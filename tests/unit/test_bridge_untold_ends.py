@@ -167,6 +167,7 @@ async def test_h6_an_answer_that_waits_to_be_read_is_not_late(monkeypatch: pytes
 
 async def test_nobody_is_asked_for_a_session_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with watched(monkeypatch) as it:
+        it.event("turn/started", turnId="t1")
         it.ends.gap_ended()
         await it.looks(2)
         it.ends.end()

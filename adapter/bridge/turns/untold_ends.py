@@ -47,7 +47,7 @@ class UntoldEnds:
         self._background = background
         self._awaited = awaited
         self._doubted: set[str] = set()
-        self._looking = self._look_again = False
+        self._looking = self._look_again = self._is_over = False
         self._idle_at = -1
         """How many events had come when the host last said that it is idle; -1 if it has begun something since."""
 
@@ -71,11 +71,12 @@ class UntoldEnds:
 
     def end(self) -> None:
         """Nobody waits any more."""
-        self._awaited = tuple
+        self._is_over = True
         self._doubted.clear()
-        self._looking = True
 
     def _doubt(self) -> None:
+        if self._is_over:
+            return
         self._doubted.update(self._session.fold.turns.running, self._awaited())
         if self._doubted:
             self._look()
