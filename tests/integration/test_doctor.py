@@ -80,7 +80,7 @@ def test_a_recording_that_asked_for_no_capabilities_plays_its_handshake(tmp_path
     about["variables"].remove("params.capabilities")
     manifest.write_text(json.dumps(about))
     transcript = recording / "transcript.ndjson"
-    transcript.write_text(transcript.read_text().replace(r',\"capabilities\":{}', ""))
+    transcript.write_text(transcript.read_text().replace(r",\"capabilities\":{}", ""))
     made = checks(document(tmp_path, muse=f"recorded:{recording}"))
     assert made["handshake"]["status"] == "pass"
 
