@@ -284,6 +284,11 @@ class Conversation:
         self.retire()
         self._attachment.end()
 
+    def give_way(self) -> None:
+        """The session has been opened anew, as another conversation."""
+        self.retire()
+        self._attachment.give_way()
+
     async def arrived(self) -> None:
         """Wait until no host is loading the session."""
         await self._attachment.arrived()

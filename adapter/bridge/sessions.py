@@ -166,7 +166,7 @@ class Sessions:
         session_id = conversation.session_id
         replaced = self._open.pop(session_id, None)
         if replaced is not None:
-            replaced.retire()
+            replaced.give_way()
             self._on_end(session_id)
         else:
             self._change(session_id, opened=True)

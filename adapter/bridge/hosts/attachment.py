@@ -82,6 +82,7 @@ class Attachment:
         host = self._session.host
         host.listen(self._session.session_id, self._receive)
         self._hosts.join(host, self)
+        self._watching.cancel()
         self._watching = anyio.CancelScope()
         self._background.start(self._watch, host, self._watching)
 
@@ -96,6 +97,13 @@ class Attachment:
         self._is_over = True
         self._returning.cancel()
         self.unlisten()
+
+    def give_way(self) -> None:
+        """The session has been opened anew: what comes of it is for another one, which listens to it already."""
+        self._is_over = True
+        self._returning.cancel()
+        self._watching.cancel()
+        self._hosts.leave(self._session.host, self)
 
     async def arrived(self) -> None:
         """Wait until no host is loading the session."""

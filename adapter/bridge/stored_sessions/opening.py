@@ -375,6 +375,8 @@ async def _left_alone(known: Conversation | None) -> AsyncIterator[None]:
     if known is None:
         yield
         return
+    # On its way to a host it would listen again where it has arrived.
+    await known.arrived()
     async with known.host.opening():
         known.unlisten()
         try:
