@@ -123,3 +123,17 @@ async def test_l11_a_closed_session_is_not_waited_for_while_another_program_has_
         there.attachment.end()
         await there.attachment.arrived()
         assert following.methods().count("session/resume") <= 2
+
+
+async def test_a_session_is_watched_once_and_by_nobody_when_it_has_given_way() -> None:
+    here = Lodging()
+    async with lodged(here) as there:
+        await anyio.wait_all_tasks_blocked()
+        before = len(anyio.get_running_tasks())
+        there.attachment.listen()
+        await anyio.wait_all_tasks_blocked()
+        assert len(anyio.get_running_tasks()) == before
+        there.attachment.give_way()
+        await anyio.wait_all_tasks_blocked()
+        assert len(anyio.get_running_tasks()) == before - 1
+        assert "ses-1" in here.sinks, "which is another one's"
