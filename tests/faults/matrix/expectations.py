@@ -67,12 +67,12 @@ GREETED: Final = {
 """Who waits for a host is told how it failed; what a greeting lacks is not missed."""
 
 MOVED: Final = {
-    "closes-stdin": "ok",
+    "closes-stdin": f"ok or {_TIMEOUT}",
     **dict.fromkeys(("error-sessionInUse", "error-sessionBusy", "error-notFound", "error-viewTruncated"), "ok"),
     **dict.fromkeys(("error-methodNotFound", "error-sessionNotFound"), "-32002 sessionLost"),
 }
-"""A prompt that a host cannot be sent is sent to the next one; a session that is held is waited for, and loaded anew
-where it cannot be gone on with."""
+"""A prompt that a host cannot be sent is sent to the next one, and of one that it has not read nobody knows; a session
+that is held is waited for, and loaded anew where it cannot be gone on with."""
 
 READ_ON: Final = {"closes-stdin": "-32603 hostDied"}
 """The host has loaded the session, and cannot be asked for its past."""
