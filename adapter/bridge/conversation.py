@@ -337,6 +337,9 @@ class Conversation:
     # -- events
 
     def _changed(self, change: Change) -> None:
+        if self._retired:
+            # What is read back may still be on its way when the session is closed.
+            return
         self._facts.hear(change)
         handle = self._on_change.get(type(change))
         if handle is not None:

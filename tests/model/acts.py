@@ -202,7 +202,15 @@ class Acts:
         self.open.remove(session)
         self.closed.append(session)
         self.stage.checks.may_be_stopped(session)
-        self.stage.ask(self.request_id(draw.flag), "session/close", {"sessionId": session})
+
+        def follow(frame: Json) -> None:
+            # While it is being copied, say.
+            refused = frame.get("error", {}).get("data", {}).get("reason") == "sessionBusy"
+            if refused and session in self.closed:
+                self.closed.remove(session)
+                self.open.append(session)
+
+        self.stage.ask(self.request_id(draw.flag), "session/close", {"sessionId": session}, follow)
 
     def configure(self, session: str, draw: Draw) -> None:
         config, value = SETTINGS[draw.many % len(SETTINGS)]

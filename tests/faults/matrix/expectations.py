@@ -119,6 +119,7 @@ READ_OUTPUT: Final = {
 
 READ_GREET: Final = {
     **GREETED,
+    "closes-stdin": f"-32603 hostDied or {_TIMEOUT} or -32603 readTimeout",
     "stops-reading": "-32603 readTimeout",
     **dict.fromkeys(("result-empty", "result-null", "result-wrong"), "-32603 hostVersionUnverified"),
 }
