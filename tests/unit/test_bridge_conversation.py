@@ -125,6 +125,20 @@ async def test_a_turn_may_end_before_it_is_acknowledged() -> None:
         assert await talk.answer() == {"stopReason": "end_turn"}
 
 
+async def test_i5_what_is_told_of_a_closed_session_is_not_asked() -> None:
+    """It may have been read back meanwhile."""
+    async with talking() as talk:
+        stage = {"approvalId": "a1", "sourceIndex": 0}
+        asked = {"sessionId": "ses-1", "approvalId": "a1", "turnId": "t1", "currentRequirementId": stage}
+        talk.host.tell("approval/requested", asked)
+        assert talk.conversation._dialogs.is_asking
+        talk.conversation.retire()
+        await anyio.wait_all_tasks_blocked()
+        talk.host.tell("approval/requested", {**asked, "approvalId": "a2"})
+        talk.host.tell("userInput/requested", {"sessionId": "ses-1", "userInputId": "u1", "questions": []})
+        assert not talk.conversation._dialogs.is_asking and not talk.conversation._questions.is_asking
+
+
 @pytest.mark.parametrize("end", ["turn", "death"])
 async def test_what_cannot_be_shown_does_not_keep_the_answer(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: Any, **more: Any) -> None:
