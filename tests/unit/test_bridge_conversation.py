@@ -131,12 +131,13 @@ async def test_i5_what_is_told_of_a_closed_session_is_not_asked() -> None:
         stage = {"approvalId": "a1", "sourceIndex": 0}
         asked = {"sessionId": "ses-1", "approvalId": "a1", "turnId": "t1", "currentRequirementId": stage}
         talk.host.tell("approval/requested", asked)
-        assert talk.conversation._dialogs.is_asking
+        asking = [talk.conversation._dialogs.is_asking]
         talk.conversation.retire()
         await anyio.wait_all_tasks_blocked()
         talk.host.tell("approval/requested", {**asked, "approvalId": "a2"})
         talk.host.tell("userInput/requested", {"sessionId": "ses-1", "userInputId": "u1", "questions": []})
-        assert not talk.conversation._dialogs.is_asking and not talk.conversation._questions.is_asking
+        asking += [talk.conversation._dialogs.is_asking, talk.conversation._questions.is_asking]
+        assert asking == [True, False, False]
 
 
 @pytest.mark.parametrize("end", ["turn", "death"])
