@@ -97,9 +97,9 @@ class Session:
         self.fold.forget_asked()
 
     def catch_up(self, head: str | None) -> None:
-        """Read what has happened since the last durable event that was seen, up to `head`; what arrives meanwhile
-        comes after it. Then see which questions are open."""
-        after = self.fold.last_durable_cursor
+        """Read what has happened since the last durable event that was seen, or since it was opened, up to `head`; what
+        arrives meanwhile comes after it. Then see which questions are open."""
+        after = self.fold.last_durable_cursor or self.opened_at
         if after is None or after == head:
             self._background.start(self.reconcile)
         else:

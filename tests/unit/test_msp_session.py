@@ -149,6 +149,15 @@ async def test_what_could_not_be_kept_before_anybody_listened_is_read(opened_at:
         assert told.host.asked[-1][0] == "approval/listPending"
 
 
+async def test_e2_a_session_of_which_nothing_was_told_is_read_from_where_it_was_opened() -> None:
+    """Its first prompt may have run at a host that has died."""
+    async with listening(page=pages(page(2, 3))) as told:
+        told.session.opened_at = "v1"
+        told.session.catch_up("v3")
+        await told.rests()
+        assert told.shown == ["m2", "m3"]
+
+
 async def test_without_a_place_to_read_from_what_is_open_is_asked_for() -> None:
     question = {"approvalId": "a", "sessionId": "ses-1"}
     async with listening(listPending=lambda params: {"approvals": [question], "userInputs": []}) as told:
