@@ -137,6 +137,8 @@ class SessionFold:
         for item in self.items.open_items():
             item.frozen = True
         self._early.distrust()
+        # The next host may use a cursor again of which the last one told no durable event.
+        self._last_delta = None
 
     def note_hole(self) -> None:
         """Events have been lost: deltas may be missing in what was shown (`msp.md §11.4`)."""

@@ -94,6 +94,15 @@ def test_k1_a_piece_that_is_told_twice_is_shown_once() -> None:
     assert it.shown == ["ab", "ab", "c", "c"]
 
 
+def test_k1_a_cursor_that_the_next_host_uses_again_is_another_piece() -> None:
+    it = Viewed()
+    method, params = delta("ab")
+    it.tell(BEGINNING[0], (method, {**params, "viewCursor": "v2"}))
+    it.view.fold.distrust_streams()
+    it.tell(item(1, "inProgress", "j", text=""), (method, {"itemId": "j", "delta": "cd", "viewCursor": "v2"}))
+    assert it.shown == ["ab", "cd"]
+
+
 def test_k1_without_a_gap_nothing_is_told_anew() -> None:
     it = Viewed()
     it.tell(*BEGINNING, delta("ef"), FINAL, END)
