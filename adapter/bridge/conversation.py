@@ -417,6 +417,7 @@ class Conversation:
     def _host_gone(self, why: HostGone) -> None:
         """Nothing that waits for a dead host is left waiting: cards first, then dialogs, then prompts."""
         self._gate.listen_no_longer()
+        self._session.host_gone(why)
         self._facts.settle()
         try:
             self._projection.close_turn(None)

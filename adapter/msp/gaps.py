@@ -101,6 +101,11 @@ class GapRecovery:
     def active(self) -> bool:
         return self.phase is not Phase.IDLE
 
+    @property
+    def after(self) -> str | None:
+        """Behind which event the hole begins; None if reading begins with the first one."""
+        return self._after
+
     def open(self, after: str, next_: str) -> None:
         """A hole between two cursors was told. During a fill the earliest `after` stays and the last `next` counts."""
         if not self.active:

@@ -61,6 +61,8 @@ class Session:
         """Whether its events are known from the first one on."""
         self.opened_at: str | None = None
         """The newest event there was when it was opened, if the host has said so."""
+        self._unread_after: str | None = None
+        """Behind which event something was lost that a host did not live to give; the next one is asked for it."""
         self.return_to_host: Callable[[HostGone | MspError], Awaitable[None]] | None = None
         """Awaited when a host has ended before it acknowledged a command, or does not have the session loaded: it is
         loaded again, there or on the next host. Raises if it cannot be."""
@@ -99,7 +101,8 @@ class Session:
     def catch_up(self, head: str | None) -> None:
         """Read what has happened since the last durable event that was seen, or since it was opened, up to `head`; what
         arrives meanwhile comes after it. Then see which questions are open."""
-        after = self.fold.last_durable_cursor or self.opened_at
+        after = self._unread_after or self.fold.last_durable_cursor or self.opened_at
+        self._unread_after = None
         if after is None or after == head:
             self._background.start(self.reconcile)
         else:
@@ -125,6 +128,13 @@ class Session:
         """Whether something that was not delivered is being read."""
         return self._view.recovery.active
 
+    def host_gone(self, why: HostGone) -> None:
+        """The host tells nothing more: what it has told counts, and what is missing before that is left to the next
+        one."""
+        if self.is_filling:
+            self._unread_after = self._view.recovery.after
+            self._tell(self._view.give_up(str(why)), read_back=True)
+
     def end_untold(self, turn_id: str) -> None:
         """Take a turn as over, of which nobody tells what came of it."""
         self._tell(self.fold.end_untold(turn_id))
@@ -140,11 +150,13 @@ class Session:
                 self._tell(view.page_failed(error.kind, beyond), read_back=True)
             except RequestTimeout:
                 self._tell(view.give_up("the host did not send it in time"), read_back=True)
+            except HostClosed as error:
+                self.host_gone(error)
             except HostGone as error:
                 self._tell(view.give_up(str(error)), read_back=True)
             else:
                 self._tell(view.take_page(result), read_back=True)
-        if view.incomplete is not None:
+        if view.incomplete is not None and self._unread_after is None:
             log.warning("a gap in the session's events could not be filled: %s", view.incomplete)
             self._tell([GapLeft(view.incomplete)])
         self._tell([GapEnded()])

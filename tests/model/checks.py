@@ -122,7 +122,7 @@ class Checks:
             ),
             self._store.sessions[params["sessionId"]],
         )
-        if not stored.told_again.isdisjoint(asked_by):
+        if stored.has_untold or not stored.told_again.isdisjoint(asked_by):
             return True
         if "museUserInputId" in meta:
             return stored.deliver is not None and meta["museUserInputId"] in stored.inputs

@@ -86,6 +86,11 @@ class Stored:
         self.tell_gap()
         self._delivered = self.head
 
+    @property
+    def has_untold(self) -> bool:
+        """Whether something of it got lost, and nobody has been told so far."""
+        return self._gap_after is not None
+
     def tell_gap(self) -> None:
         """Tell of what was lost, if anything was."""
         after, self._gap_after = self._gap_after, None

@@ -173,3 +173,13 @@ async def test_i2_a_question_that_could_not_be_read_meanwhile_is_asked_for(ours:
             assert await it.shown(2) == ["a", "lost"]
         else:
             await until(lambda: it.refused() == ["a", "lost"])
+
+
+async def test_i2_what_a_host_asked_that_has_died_meanwhile_is_not_asked() -> None:
+    async with placing() as it:
+        it.asks("a")
+        await settled()
+        it.talk.host.die()
+        it.told.set()
+        await settled()
+        assert it.talk.shown == []

@@ -228,14 +228,27 @@ async def test_a_page_event_that_fits_no_frame_is_left_out() -> None:
         assert [params.get("cursor") for method, params in told.host.asked if method == "view/page"] == ["v1", "v2"]
 
 
-@pytest.mark.parametrize("gone", [HostClosed("it died"), HostGone("no answer")], ids=["died", "silent"])
-async def test_live_events_flow_again_when_nobody_can_fill(gone: HostGone, caplog: pytest.LogCaptureFixture) -> None:
-    async with listening(page=pages(gone)) as told:
+async def test_live_events_flow_again_when_nobody_can_fill(caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(page=pages(HostGone("no answer"))) as told:
         told.tell(message(1), gap(1, 4), message(4))
         await told.rests()
         told.tell(message(5))
         assert told.shown == ["m1", "m4", "m5"]
     assert "could not be filled" in caplog.text
+
+
+async def test_e2_what_a_host_did_not_live_to_read_back_is_read_from_the_next_one() -> None:
+    async with listening(page=pages(HostClosed("it died"))) as told:
+        told.tell(message(1), gap(1, 4), message(4))
+        await told.rests()
+        assert told.shown == ["m1", "m4"]
+        other = Answering(page=pages(page(2, 3, 4, 5)), listPending=told.host.answers["listPending"])
+        told.session.move_to(cast(Host, other))
+        told.session.catch_up("v5")
+        await told.rests()
+        assert sorted(told.shown) == ["m1", "m2", "m3", "m4", "m5"]
+        assert [params["cursor"] for method, params in other.asked if method == "view/page"] == ["v1"]
+        assert not [change for change in told.changes if isinstance(change, GapLeft)]
 
 
 async def test_live_events_flow_again_when_a_page_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:

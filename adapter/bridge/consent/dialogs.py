@@ -103,7 +103,9 @@ class Dialogs:
     def ask(self, params: Params) -> None:
         """Put an approval, as it stands now, to the user; an earlier stage that is still on screen is withdrawn. The
         same question is not asked again, be it decided or not, unless the host has taken a decision and says that it
-        still asks."""
+        still asks. What a host asked that has gone is the next one's to ask."""
+        if self._session.host.gone is not None:
+            return
         before = self._asked.get(params["approvalId"])
         if before is None:
             self._put(params)

@@ -84,8 +84,9 @@ class Questions:
         """What was shown last in text."""
 
     def ask(self, params: Params) -> None:
-        """Put a question to the user; the same one is not put again."""
-        if params["userInputId"] in self._asked:
+        """Put a question to the user; the same one is not put again. What a host asked that has gone is the next one's
+        to ask."""
+        if params["userInputId"] in self._asked or self._session.host.gone is not None:
             return
         if not self._client.room.take():
             return self._client.refuse(self._session, params, self._stop)

@@ -112,8 +112,8 @@ class StrayQuestions:
             parent = await self._parent(host, session_id)
         finally:
             self._waiting.discard(waiting)
-        if any(each.session_id == session_id for each in self._here(host)):
-            # It is open by now, and whoever opens a session is told what it asks.
+        if host.gone is not None or any(each.session_id == session_id for each in self._here(host)):
+            # Nobody waits for it any more. Or it is open by now, and whoever opens a session is told what it asks.
             return None
         if parent is not None:
             return parent.children.adopt(host, session_id, waiting.events)
