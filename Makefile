@@ -45,7 +45,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: compiled
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.benchmarks
 
 # What outlives adapters that are killed or end, 400 of them.
 orphans: compiled

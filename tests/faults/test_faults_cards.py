@@ -11,7 +11,7 @@ import pytest
 
 from adapter.hosts.simulated.profiles import PROFILES
 from tests.adapter_process import Json, running_adapter
-from tests.bench.client import memory
+from tests.benchmarks.client import memory
 from tests.card_clients import TERMINALS, diffs, drawing, loaded, text
 from tests.faults.scripted_turns import Plays, Step, delta, ended, event, item, pause, tool
 from tests.faults.with_host import opened

@@ -16,7 +16,7 @@ from typing import Final
 import orjson
 
 from tests.adapter_process import COMMAND, INITIALIZE, Json
-from tests.bench.client import bare_environ, status
+from tests.benchmarks.client import bare_environ, status
 
 PATIENCE: Final = 600.0
 """Seconds in which everything here is over; only what hangs takes longer."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.adapter_process import COMMAND
-from tests.bench.client import memory
+from tests.benchmarks.client import memory
 from tests.family import Family
 from tests.oracles.seen import read_seen, wrong_answers, wrong_consents
 from tests.processes import open_descriptors

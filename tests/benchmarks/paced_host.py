@@ -27,7 +27,7 @@ def script(repository: Path) -> str:
     lines = [
         "import sys",
         f"sys.path.insert(0, {str(repository)!r})",
-        "from tests.bench.paced_host import main",
+        "from tests.benchmarks.paced_host import main",
         "main()",
     ]
     return "\n".join(lines)

@@ -38,7 +38,7 @@ def script(repository: Path, count: int, items: int) -> str:
     lines = [
         "import sys",
         f"sys.path.insert(0, {str(repository)!r})",
-        "from tests.bench.streaming_host import main",
+        "from tests.benchmarks.streaming_host import main",
         f"main({count}, {items})",
     ]
     return "\n".join(lines)

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.bench.beside import delta_latency
-from tests.bench.reading import PAGE_MIB, long_output, questions_of_a_read, warm_and_cold
-from tests.bench.serving import IDLE_SECONDS, REPOSITORY, idle, start_up, streaming
+from tests.benchmarks.beside import delta_latency
+from tests.benchmarks.reading import PAGE_MIB, long_output, questions_of_a_read, warm_and_cold
+from tests.benchmarks.serving import IDLE_SECONDS, REPOSITORY, idle, start_up, streaming
 
 ONE_OF_EACH: Final = {"session/read": 1, "view/page": 1, "item/readOutput": 1}
 

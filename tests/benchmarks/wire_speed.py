@@ -1,6 +1,6 @@
 """How fast the wire is, against a bare orjson loop over the same lines in the same run.
 
-Run with `python -m tests.bench.wire_speed`. Every figure is the median of `RUNS` runs.
+Run with `python -m tests.benchmarks.wire_speed`. Every figure is the median of `RUNS` runs.
 """
 
 from __future__ import annotations

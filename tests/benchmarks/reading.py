@@ -14,7 +14,7 @@ import orjson
 
 from adapter.bridge.stored_output.contract import DEFAULT_LENGTH, KEY, MAX_LENGTH, METHOD
 from adapter.hosts.simulated.witness import ENVIRONMENT as WITNESS
-from tests.bench.client import LINE_BUFFER, Client, Json, bare_environ, client, memory, peak_memory, seconds
+from tests.benchmarks.client import LINE_BUFFER, Client, Json, bare_environ, client, memory, peak_memory, seconds
 
 RUNS: Final = 5
 SHORT_BYTES: Final = 300_000

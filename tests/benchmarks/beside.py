@@ -12,9 +12,9 @@ from typing import Final
 import orjson
 
 from adapter.bridge.stored_output.contract import KEY, METHOD
-from tests.bench import paced_host
-from tests.bench.client import Client, Json, client
-from tests.bench.reading import SHORT_BYTES, stored_output
+from tests.benchmarks import paced_host
+from tests.benchmarks.client import Client, Json, client
+from tests.benchmarks.reading import SHORT_BYTES, stored_output
 
 READERS: Final = 10
 DELTAS: Final = 2000

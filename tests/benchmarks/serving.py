@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.bench import streaming_host
-from tests.bench.client import client, peak_memory, seconds, wake_ups
+from tests.benchmarks import streaming_host
+from tests.benchmarks.client import client, peak_memory, seconds, wake_ups
 
 RUNS: Final = 7
 DELTAS: Final = 100_000
