@@ -88,7 +88,7 @@ class Asking(EventRouting):
                 ack = await self._call(method, {**params, "commandId": command_id}, trace, timeout)
             except MspError as error:
                 delay = budgets.retry_delay(error.kind, attempt)
-                if delay is None:
+                if delay is None or not wanted():
                     raise
                 await anyio.sleep(delay)
                 if not wanted():

@@ -377,24 +377,28 @@ class Session:
         params = {"sessionId": self.session_id, "subagentId": subagent_id, "reason": "nobody could be asked"}
         await self.host.command("subagent/stop", params)
 
-    async def answer_input(self, input_id: str, answers: Sequence[Params]) -> None:
-        """Answer a question of the host: one answer for each part of it (`msp.md §16`).
+    async def answer_input(
+        self, input_id: str, answers: Sequence[Params], *, wanted: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Answer a question of the host: one answer for each part of it (`msp.md §16`). A host that was too busy for it
+        gets it again while it is `wanted`.
 
         Raises:
             MspError, HostGone: as for `Host.command`; `userInputAnswerInvalid` leaves the question open.
         """
         params = {"sessionId": self.session_id, "userInputId": input_id, "answers": list(answers)}
-        await self.host.command("userInput/answer", params)
+        await self.host.command("userInput/answer", params, wanted=wanted)
 
-    async def clarify_input(self, input_id: str, text: str) -> None:
-        """Answer a question of the host with the user's own words, of which the model makes what it can.
+    async def clarify_input(self, input_id: str, text: str, *, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Answer a question of the host with the user's own words, of which the model makes what it can. `wanted` is as
+        for `answer_input`.
 
         Raises:
             MspError, HostGone: as for `Host.command`.
         """
         clarification = {"content": text, "format": "text"}
         params = {"sessionId": self.session_id, "userInputId": input_id, "clarification": clarification}
-        await self.host.command("userInput/clarify", params)
+        await self.host.command("userInput/clarify", params, wanted=wanted)
 
     def engage_input(self, input_id: str) -> None:
         """Tell the host that the user has the question on screen, so that it does not answer it by itself."""

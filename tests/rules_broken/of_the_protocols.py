@@ -14,7 +14,7 @@ ROWS: Final[tuple[Broken, ...]] = (
         "adapter/msp/asking.py",
         'ack = await self._call(method, {**params, "commandId": command_id}, trace, timeout)',
         'ack = await self._call(method, {**params, "commandId": uuid7()}, trace, timeout)',
-        "unit/test_msp_host.py::test_a_command_is_sent_again_under_the_same_id",
+        "unit/test_msp_asking.py::test_a_command_is_sent_again_under_the_same_id",
     ),
     Broken(
         7,

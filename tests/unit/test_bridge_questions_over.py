@@ -20,10 +20,10 @@ END_TURN: Json = {"stopReason": "end_turn"}
 QUESTION: Json = {"id": "q", "header": "Database", "question": "Which database?", "options": []}
 
 
-async def asked_in_text(talk: Consenting) -> str:
+async def asked_in_text(talk: Consenting, question: Json = QUESTION) -> str:
     """A turn that waits for the next message; its prompt is answered."""
     turn = await talk.prompt()
-    talk.host.tell("userInput/request", {"userInputId": "u", "turnId": turn, "questions": [QUESTION]})
+    talk.host.tell("userInput/request", {"userInputId": "u", "turnId": turn, "questions": [question]})
     await talk.answer()
     return turn
 
@@ -72,6 +72,36 @@ async def test_a_refused_answer_to_a_question_that_is_settled_by_then_is_an_ordi
         await until(lambda: talk.host.turns == 2)
         assert talk.host.sent("turn/start")[-1]["input"] == [{"type": "text", "text": "SQLite"}]
         assert talk.text().count("Which database?") == 1
+        talk.complete(turn)
+        talk.complete("t2")
+        assert await talk.answer(2) == END_TURN
+
+
+@pytest.mark.parametrize(
+    ("words", "told_by"), [("SQLite", "userInput/answer"), ("neither of the two", "userInput/clarify")]
+)
+async def test_an_answer_for_which_the_host_was_too_busy_is_wanted_no_more_when_the_question_is_settled(
+    words: str, told_by: str
+) -> None:
+    async with consenting() as talk:
+        options = [{"label": "SQLite"}, {"label": "Postgres"}]
+        turn = await asked_in_text(talk, QUESTION | {"options": options, "allowFreeText": False})
+        wanted: list[bool] = []
+        command = talk.host.command
+
+        async def busy(method: str, params: Json, **more: Any) -> Json:
+            if method != told_by:
+                return await command(method, params, **more)
+            wanted.append(more["wanted"]())
+            talk.host.tell("userInput/settled", {"userInputId": "u", "outcome": "timedOut"})
+            wanted.append(more["wanted"]())
+            raise MspError(-32031, "backpressured", "too busy")
+
+        talk.host.command = busy  # type: ignore[method-assign]
+        talk.send(Text(words))
+        await until(lambda: talk.host.turns == 2)
+        assert wanted == [True, False]
+        assert talk.host.sent("turn/start")[-1]["input"] == [{"type": "text", "text": words}]
         talk.complete(turn)
         talk.complete("t2")
         assert await talk.answer(2) == END_TURN

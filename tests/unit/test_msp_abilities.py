@@ -20,8 +20,8 @@ from adapter.wire.envelope import RpcError
 from adapter.wire.peer import BadAnswer
 from tests.oracles.msp_types import check_client_frame
 from tests.probed_hosts import Probed
+from tests.running_host import START, failure, running
 from tests.scripted_hosts import Json, place
-from tests.unit.test_msp_host import START, failure, running
 
 SOME = ("session/fork", "session/leave", "skill/list")
 

@@ -12,8 +12,8 @@ from adapter.msp.errors import HostClosed, MspError, RequestTimeout
 from adapter.msp.host import Host
 from adapter.wire.envelope import Params
 from tests.hosts_that_answer import Answers, Concludes
+from tests.running_host import failure, running, without_listening
 from tests.scripted_hosts import place
-from tests.unit.test_msp_host import failure, running, without_listening
 from tests.wired import PATIENCE, until
 
 pytestmark = pytest.mark.anyio

@@ -5,63 +5,26 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
 
-from adapter.msp import budgets, event_routing
-from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
+from adapter.msp import event_routing
+from adapter.msp.errors import HostClosed, HostGone
 from adapter.msp.event_routing import EVENTS_LOST
 from adapter.msp.host import Host, HostStartError
 from adapter.msp.process import HostCommand
 from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, Exits
 from tests.hosts_that_answer import Answers
 from tests.processes import assert_gone, open_descriptors
-from tests.scripted_hosts import Json, Placed, ScriptedHost, place
+from tests.running_host import START, command, failure, running, without_listening
+from tests.scripted_hosts import Json, ScriptedHost, place
 from tests.wired import PATIENCE, outcome, until
 
 pytestmark = pytest.mark.anyio
-
-START: Json = {"workspaceRoot": "/srv/demo/orchard"}
-
-
-def command(muse: str) -> HostCommand:
-    return HostCommand([muse, "serve"], {"PATH": os.environ["PATH"], "HOME": "/nowhere"})
-
-
-@asynccontextmanager
-async def running(placed: Placed | HostCommand, **options: Any) -> AsyncIterator[Host]:
-    """A host that runs until the end of the block, and is gone then."""
-    host = Host(placed if isinstance(placed, HostCommand) else command(placed.muse), "1.2", **options)
-    over = anyio.Event()
-
-    async def run() -> None:
-        await host.run()
-        over.set()
-
-    with anyio.fail_after(PATIENCE):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            yield host
-            await host.close()
-            await over.wait()
-    assert host.gone is not None
-    if isinstance(placed, Placed):
-        assert_gone(placed.pids())
-
-
-async def failure(ask: Callable[[], Awaitable[Any]]) -> Exception:
-    """What `ask` raises."""
-    result = await outcome(ask)
-    assert isinstance(result, Exception), result
-    return result
 
 
 # -- becoming ready
@@ -98,18 +61,6 @@ async def test_a_host_that_does_not_shake_hands(
         assert await failure(host.ready) is error
 
 
-def without_listening(seconds: float) -> Callable[[], Awaitable[None]]:
-    """A throttle that holds up the reading behind each read for so long, however often it is asked again meanwhile."""
-    until_then: list[float] = []
-
-    async def throttle() -> None:
-        until_then[:] = until_then or [anyio.current_time() + seconds]
-        await anyio.sleep_until(until_then[0])
-        until_then.clear()
-
-    return throttle
-
-
 async def test_time_in_which_nobody_listens_is_not_that_of_the_handshake() -> None:
     answer = '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"muse","version":"1.2.1"}}}'
     script = f"echo starting; read -r line; sleep 0.2; echo '{answer}'; cat > /dev/null"
@@ -131,183 +82,6 @@ async def test_a_host_that_cannot_be_started(tmp_path: Path) -> None:
         error = await failure(host.ready)
         assert isinstance(error, HostStartError) and error.reason == "hostStartFailed"
         assert str(tmp_path / "none") in error.details
-
-
-# -- the retry contract (`msp.md §6`)
-
-
-@pytest.mark.parametrize("kind", ["overloaded", "backpressured"])
-async def test_a_command_is_sent_again_under_the_same_id(tmp_path: Path, kind: str) -> None:
-    placed = place(tmp_path, Answers, at="session/start", error=kind, times=budgets.ATTEMPTS - 1)
-    async with running(placed) as host:
-        await host.ready()
-        await host.command("session/start", START)
-    sent = [frame["params"]["commandId"] for frame in placed.received("session/start")]
-    assert len(sent) == budgets.ATTEMPTS and len(set(sent)) == 1
-
-
-async def test_a_command_is_not_sent_for_ever(tmp_path: Path) -> None:
-    placed = place(tmp_path, Answers, at="session/start", error="overloaded", times=100)
-    async with running(placed) as host:
-        await host.ready()
-        error = await failure(partial(host.command, "session/start", START))
-        assert isinstance(error, MspError) and error.kind == "overloaded"
-    assert len(placed.received("session/start")) == budgets.ATTEMPTS
-
-
-async def test_another_refusal_is_final_and_a_given_id_is_used(tmp_path: Path) -> None:
-    placed = place(tmp_path, Answers, at="session/start", error="sessionBusy", times=100)
-    async with running(placed) as host:
-        await host.ready()
-        error = await failure(partial(host.command, "session/start", START, command_id="id-1"))
-        assert isinstance(error, MspError) and error.kind == "sessionBusy"
-    assert [frame["params"]["commandId"] for frame in placed.received("session/start")] == ["id-1"]
-
-
-async def test_a_query_has_no_command_id_and_is_not_repeated(tmp_path: Path) -> None:
-    placed = place(tmp_path, Answers, at="session/list", error="overloaded", times=1)
-    async with running(placed) as host:
-        await host.ready()
-        assert isinstance(await failure(partial(host.query, "session/list", {})), MspError)
-    [asked] = placed.received("session/list")
-    assert "commandId" not in asked["params"]
-
-
-@pytest.mark.parametrize("ack", ["somebody-else's", 17, None], ids=repr)
-async def test_an_ack_for_another_command_is_none(tmp_path: Path, ack: Any) -> None:
-    async with running(place(tmp_path, Answers, at="session/start", result={"commandId": ack})) as host:
-        await host.ready()
-        error = await failure(partial(host.command, "session/start", START))
-        assert isinstance(error, MalformedResult) and error.method == "session/start"
-
-
-async def test_an_ack_may_leave_the_command_id_out(tmp_path: Path) -> None:
-    async with running(place(tmp_path, Answers, at="session/start", result={"status": "accepted"})) as host:
-        await host.ready()
-        assert await host.command("session/start", START) == {"status": "accepted"}
-
-
-# -- answers that do not come, or cannot be used
-
-
-async def test_a_late_answer_costs_its_request_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = place(tmp_path, Answers, at="session/list", silent=True)
-    async with running(placed) as host:
-        await host.ready()
-        monkeypatch.setattr(budgets, "QUERY_TIMEOUT", 0.1)
-        error = await failure(partial(host.query, "session/list", {}))
-        assert isinstance(error, RequestTimeout)
-        assert (error.method, error.seconds) == ("session/list", 0.1)
-        # The host answers the silenced request now, before this one.
-        assert "session" in await host.command("session/start", START)
-
-
-async def test_a_question_has_the_time_it_was_given(tmp_path: Path) -> None:
-    placed = place(tmp_path, Answers, at="session/list", silent=True, forgets=True, times=2)
-    async with running(placed) as host:
-        await host.ready()
-        error = await failure(partial(host.query, "session/list", {}, seconds=0.1))
-        assert isinstance(error, RequestTimeout) and error.seconds == 0.1
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(partial(host.query, "session/list", {}, seconds=77))
-            await until(lambda: 77 in host._patience._left.values())
-            tasks.cancel_scope.cancel()
-
-
-class Busy(ScriptedHost):
-    """Takes a second for a page, and reads nothing meanwhile."""
-
-    def on_view_page(self, request: Json) -> None:
-        time.sleep(1.0)
-        self.answer(request)
-
-
-class Hangs(ScriptedHost):
-    """Reads and says nothing any more once it is to start a session."""
-
-    def on_session_start(self, request: Json) -> None:
-        time.sleep(PATIENCE)
-
-
-async def test_a_host_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(place(tmp_path, Hangs)) as host:
-        await host.ready()
-        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
-        monkeypatch.setattr(budgets, "QUERY_TIMEOUT", 0.3)
-        assert isinstance(await failure(partial(host.command, "session/start", START)), RequestTimeout)
-        with anyio.fail_after(PATIENCE):
-            await host.wait_gone()
-        error = await failure(partial(host.query, "session/list", {}))
-        assert isinstance(error, HostClosed)
-        assert str(error) == "the Muse host said nothing any more and was ended"
-
-
-async def test_a_host_that_only_ignores_a_command_is_let_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = place(tmp_path, Answers, at="session/start", silent=True, forgets=True)
-    async with running(placed) as host:
-        await host.ready()
-        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
-        assert isinstance(await failure(partial(host.command, "session/start", START)), RequestTimeout)
-        await until(lambda: len(placed.received("session/list")) == 1)
-        await anyio.sleep(0.5)
-        assert host.gone is None
-
-
-async def test_a_host_is_not_silent_while_this_process_stands_still(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(place(tmp_path, Answers)) as host:
-        await host.ready()
-        monkeypatch.setattr(budgets, "OPEN_TIMEOUT", 0.3)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(outcome, partial(host.command, "session/start", START))
-            while not host._asking:
-                await checkpoint()
-            for _ in range(5):
-                await checkpoint()
-            time.sleep(1)  # noqa: ASYNC251 - as a process that was stopped
-        assert "session" in await host.command("session/start", START)
-
-
-async def test_a_host_that_is_asked_for_something_long_is_not_ended_for_one_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    placed = place(tmp_path, Busy)
-    async with running(placed) as host:
-        await host.ready()
-        monkeypatch.setattr(budgets, "COMMAND_TIMEOUT", 0.3)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(host.query, "view/page", {})
-            await until(lambda: len(placed.received("view/page")) == 1)
-            assert isinstance(await failure(partial(host.command, "session/rename", {})), RequestTimeout)
-        assert host.gone is None
-
-
-@pytest.mark.parametrize("result", [17, "x", []], ids=repr)
-async def test_a_result_that_is_no_object(tmp_path: Path, result: Any) -> None:
-    async with running(place(tmp_path, Answers, at="session/list", result=result)) as host:
-        await host.ready()
-        error = await failure(partial(host.query, "session/list", {}))
-        assert isinstance(error, MalformedResult) and error.method == "session/list"
-        assert "session" in await host.command("session/start", START)
-
-
-async def test_an_answer_that_is_too_long_fails_its_request_alone(tmp_path: Path) -> None:
-    placed = place(tmp_path, Answers, at="session/list", result={"text": "x" * 200_000})
-    async with running(placed, frame_cap=64 * 1024) as host:
-        await host.ready()
-        assert isinstance(await failure(partial(host.query, "session/list", {})), MalformedResult)
-        assert "session" in await host.command("session/start", START)
-
-
-async def test_a_question_that_is_too_long_is_not_sent(tmp_path: Path) -> None:
-    placed = place(tmp_path, ScriptedHost)
-    async with running(placed, frame_cap=64 * 1024) as host:
-        await host.ready()
-        error = await failure(partial(host.command, "session/start", {"workspaceRoot": "x" * 200_000}))
-        assert isinstance(error, MspError) and error.kind == "inputTooLarge"
-        assert "session" in await host.command("session/start", START)
-    assert len(placed.received("session/start")) == 1
 
 
 # -- events

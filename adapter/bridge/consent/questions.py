@@ -237,11 +237,12 @@ class Questions:
         """
         if not self._is_wanted(asked):
             raise _NotOpen
+        wanted = partial(self._is_wanted, asked)
         try:
             if answers is not None:
-                await self._session.answer_input(asked.input_id, answers)
+                await self._session.answer_input(asked.input_id, answers, wanted=wanted)
             else:
-                await self._session.clarify_input(asked.input_id, text)
+                await self._session.clarify_input(asked.input_id, text, wanted=wanted)
         except MspError as error:
             if error.kind in _SETTLED_KINDS:
                 self._forget(asked)
