@@ -203,7 +203,11 @@ class SessionFold:
         self._order.settle(cursor)
         if cursor is not None:
             self.last_durable_cursor = cursor
-        changes = self._take_up(state, _dicts(state.get("items")))
+        items = _dicts(state.get("items"))
+        changes = self._take_up(state, items)
+        if "activeTurn" in state:
+            for item in items:
+                self.turns.note_past(item.get("turnId"))
         for name, params in self._facts_of(state):
             changes += self._fact(name, params)
         return changes

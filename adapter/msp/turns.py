@@ -96,6 +96,11 @@ class TurnLedger:
             if len(self._finishes) > REMEMBERED_OUTCOMES:
                 self._finishes.popitem(last=False)
 
+    def note_past(self, turn_id: object) -> None:
+        """Notes a turn that was over before anybody listened: if it is told again, nothing begins."""
+        if isinstance(turn_id, str) and turn_id not in self._running:
+            self._settle(turn_id, TurnOutcome(UNKNOWN_TERMINAL, untold=True))
+
     def end_untold(self, turn_id: str) -> tuple[str, TurnOutcome] | None:
         """Settles a turn that no longer runs and whose end was lost."""
         return self._settle(turn_id, TurnOutcome(UNKNOWN_TERMINAL, untold=True))

@@ -275,6 +275,19 @@ def test_items_of_a_snapshot_are_told_in_order(fold: SessionFold) -> None:
     assert fold.load_snapshot(state) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "begins"),
+    [({"activeTurn": None}, []), ({"activeTurn": {"turnId": "t1"}}, []), ({}, ["TurnStarted"])],
+    ids=["over", "running", "unknown"],
+)
+def test_a_turn_that_was_there_in_a_snapshot_does_not_begin_again(
+    fold: SessionFold, state: dict[str, Any], begins: list[str]
+) -> None:
+    fold.load_snapshot({"items": [item("u", "userMessage", status="completed", turnId="t1")], **state}, "v:9")
+    assert kinds(run(fold, durable(("turn/started", {"turnId": "t1"}), "v:1"))) == begins
+    assert kinds(run(fold, durable(("turn/started", {"turnId": "t2"}), "v:10"))) == ["TurnStarted"]
+
+
 def test_what_a_snapshot_found_open_goes_on_with_the_deltas_behind_it(fold: SessionFold) -> None:
     changes = fold.load_snapshot({"items": [item(text="ab")]})
     changes += run(fold, delta("cd"), completed(item(revision=2, text="abcdef")))
