@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -25,9 +25,9 @@ LINE_BUFFER: Final = 1024 * 1024
 class Client:
     """One client and its adapter: it writes requests and reads lines."""
 
-    def __init__(self, home: Path, args: list[str], environ: dict[str, str]) -> None:
+    def __init__(self, home: Path, command: Sequence[str], environ: dict[str, str]) -> None:
         self.process = subprocess.Popen(
-            [*ADAPTER, *args],
+            command,
             bufsize=LINE_BUFFER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -78,9 +78,9 @@ def bare_environ(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def client(home: Path, *args: str, **environ: str) -> Iterator[Client]:
+def client(home: Path, *args: str, command: Sequence[str] = ADAPTER, **environ: str) -> Iterator[Client]:
     """A client with its adapter, which is gone afterwards."""
-    running = Client(home, list(args), environ)
+    running = Client(home, [*command, *args], environ)
     try:
         yield running
     finally:

@@ -63,7 +63,13 @@ def clarified(text: str) -> Shown:
 
 def ends_saying(text: str) -> Shown:
     """The same where the adapter has words of its own to say before."""
-    return lambda cell, result: None if cell.said().endswith(text) else f"it says {cell.said()!r}, without {text!r}"
+
+    def shown(cell: Cell, result: Json) -> str | None:
+        said = cell.said()
+        right = text in said if cell.more else said.endswith(text)
+        return None if right else f"it says {said!r}, and not {text!r}"
+
+    return shown
 
 
 hello: Final = says(HELLO_ANSWER)
