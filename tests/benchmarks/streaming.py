@@ -49,9 +49,8 @@ class Streams(FastHost):
             for number in range(items)
         ]
         begin = [event("item/started", item={**item, "text": ""}) for item in started]
-        self.answer = b"".join(
-            [*begin, pieces(count, items), event("turn/completed", turnId=TURN, terminal="completed")]
-        )
+        end = event("turn/completed", turnId=TURN, terminal="completed")
+        self.answer = b"".join([*begin, pieces(count, items), end])
 
     def on_turn_start(self, params: Json) -> Json:
         self.behind = event("turn/started", turnId=TURN, commandId=params["commandId"]) + self.answer
@@ -110,8 +109,9 @@ def beside_limit(home: Path, count: int, items: int, *, short: bool) -> Figure:
         lambda: limit(deltas), lambda: through([*ADAPTER, "--muse", str(muse)], home), runs=3 if short else RUNS
     )
     rates = [count / statistics.median(each) / 1000 for each in (ours, bare)]
+    what = "one message" if items == 1 else f"{items} messages in turn"
     return Figure(
-        what=f"streaming, {count:,} deltas of {'one message' if items == 1 else f'{items} messages in turn'} / the limit",
+        what=f"streaming, {count:,} deltas of {what} / the limit",
         value=ratio(bare, ours),
         bound=0.5 if items == 1 else 0.35,
         at_least=True,
