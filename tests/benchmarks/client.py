@@ -114,6 +114,12 @@ def memory(pid: int) -> float:
     return status(Path(f"/proc/{pid}"), "VmRSS") / 1024
 
 
+def cpu_seconds(pid: int) -> float:
+    """Seconds that all threads of the process have run so far."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
 def status(entry: Path, name: str) -> int:
     for line in (entry / "status").read_text().splitlines():
         if line.startswith(f"{name}:"):
