@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from adapter.hosts.simulated.profiles import NEWEST
+
 SESSION = "0198f0aa-1111-7000-8000-0000000000aa"
 TURN = "0198f0aa-2222-7000-8000-0000000000bb"
 
@@ -90,7 +92,8 @@ _RESULTS: dict[Any, dict[str, Any]] = {
         "museHome": "/nowhere",
         "platformFamily": "unix",
         "platformOs": "linux",
-        "schema": {"version": 1, "fingerprint": "sha256:0"},
+        # The official client takes no host of another schema than its own.
+        "schema": {"version": 1, "fingerprint": NEWEST.fingerprint},
         "grantedCapabilities": [],
         "experimentalApi": False,
     },
