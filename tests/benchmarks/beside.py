@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,8 @@ import orjson
 from adapter.bridge.stored_output.contract import KEY, METHOD
 from tests.benchmarks import paced_host
 from tests.benchmarks.client import Client, Json, client
+from tests.benchmarks.fast_host import REPOSITORY
+from tests.benchmarks.measuring import Figure, percentile
 from tests.benchmarks.reading import SHORT_BYTES, stored_output
 
 READERS: Final = 10
@@ -25,7 +27,7 @@ PHASE_SECONDS: Final = 0.5
 _SENT: Final = re.compile(rb'"text":"(\d+) ')
 
 
-def delta_latency(home: Path, repository: Path) -> tuple[float, float]:
+def delta_latency(home: Path, repository: Path, deltas: int) -> tuple[float, float]:
     """The 99th percentile of the milliseconds from a delta's sending at the host to its arrival at the client: while
     nothing else happens, and while ten sessions are read page by page."""
     muse = home / "muse-paced"
@@ -36,7 +38,7 @@ def delta_latency(home: Path, repository: Path) -> tuple[float, float]:
         outputs = [stored_output(running, home, "", SHORT_BYTES) for _ in range(READERS)]
         running.answer(METHOD, outputs[0])
         session_id = running.new_session(home)
-        prompt = running.begin_prompt(session_id, f"paced {DELTAS} {APART_SECONDS}")
+        prompt = running.begin_prompt(session_id, f"paced {deltas} {APART_SECONDS}")
         quiet, busy = _latencies(running, prompt, outputs)
     return percentile(quiet, 99), percentile(busy, 99)
 
@@ -69,6 +71,12 @@ def _latencies(running: Client, prompt: int, outputs: Sequence[Json]) -> tuple[l
             reads[running.ask(METHOD, again)] = again
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
-    """The value below which so many of a hundred lie."""
-    return sorted(values)[len(values) * percent // 100]
+def measure(home: Path, *, short: bool = False) -> Iterator[Figure]:
+    """The delay of deltas, with readers and without."""
+    quiet, busy = delta_latency(home, REPOSITORY, DELTAS // 4 if short else DELTAS)
+    yield Figure(
+        what=f"p99 of the delay of deltas, {READERS} readers / none",
+        value=busy / quiet,
+        bound=2,
+        told=f"{busy:.2f} and {quiet:.2f} ms",
+    )

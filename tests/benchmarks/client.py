@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,9 @@ from typing import Any, Final
 import orjson
 
 ADAPTER: Final = [str(Path(sys.executable).parent / "muse-adapter")]
+
+COMPOSED: Final = [sys.executable, "-m", "tests.benchmarks.composed"]
+"""An adapter made of the official SDKs."""
 
 Json = dict[str, Any]
 
@@ -91,12 +93,6 @@ def client(home: Path, *args: str, command: Sequence[str] = ADAPTER, **environ: 
             running.process.kill()
             running.process.wait()
         running.stdout.close()
-
-
-def seconds(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
 
 
 def wake_ups(pid: int) -> int:

@@ -87,13 +87,16 @@ class FastHost:
         """The answer to a request of the host."""
 
     def on_initialize(self, params: Json) -> Json:
+        from adapter.hosts.simulated.profiles import NEWEST
+
         return {
             "serverInfo": {"name": "fast-host", "version": self.VERSION},
             "userAgent": "fast-host",
             "museHome": "/nowhere",
             "platformFamily": "unix",
             "platformOs": "linux",
-            "schema": {"version": 1, "fingerprint": "sha256:0"},
+            # The official client takes no host of another schema than its own.
+            "schema": {"version": 1, "fingerprint": NEWEST.fingerprint},
             "sessionDurability": "durable",
             "grantedCapabilities": [],
             "experimentalApi": False,

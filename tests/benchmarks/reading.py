@@ -14,7 +14,8 @@ import orjson
 
 from adapter.bridge.stored_output.contract import DEFAULT_LENGTH, KEY, MAX_LENGTH, METHOD
 from adapter.hosts.simulated.witness import ENVIRONMENT as WITNESS
-from tests.benchmarks.client import LINE_BUFFER, Client, Json, bare_environ, client, memory, peak_memory, seconds
+from tests.benchmarks.client import LINE_BUFFER, Client, Json, bare_environ, client, memory, peak_memory
+from tests.benchmarks.measuring import Figure, seconds
 
 RUNS: Final = 5
 SHORT_BYTES: Final = 300_000
@@ -48,7 +49,7 @@ def read_whole(running: Client, output: Json, length: int) -> int:
 # -- a warm read host
 
 
-def warm_and_cold(home: Path) -> tuple[float, float]:
+def warm_and_cold(home: Path, runs: int) -> tuple[float, float]:
     """Seconds to read 300,000 bytes in pages of the default length: with a read host that is there, and with one for
     each page."""
 
@@ -59,7 +60,7 @@ def warm_and_cold(home: Path) -> tuple[float, float]:
             read_whole(running, output, SHORT_BYTES)
             return seconds(lambda: read_whole(running, output, DEFAULT_LENGTH))
 
-    pairs = [(reads(), reads("--read-host-idle", "0")) for _ in range(RUNS)]
+    pairs = [(reads(), reads("--read-host-idle", "0")) for _ in range(runs)]
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 
 
@@ -110,7 +111,7 @@ def move_all(running: Client, method: str, output: Json) -> None:
         assert len(line) > MAX_LENGTH, line
 
 
-def long_output(home: Path) -> tuple[float, float, float]:
+def long_output(home: Path, runs: int) -> tuple[float, float, float]:
     """MiB of output a second, by a bare loop and by the adapter; and by how many MiB its memory grew at most."""
     with client(home, "--muse", "simulated:1.2.1") as running:
         running.initialize(**{KEY: 1})
@@ -124,7 +125,7 @@ def long_output(home: Path) -> tuple[float, float, float]:
                     seconds(lambda: move_all(bare, "item/readOutput", output)),
                     seconds(lambda: move_all(running, METHOD, output)),
                 )
-                for _ in range(RUNS)
+                for _ in range(runs)
             ]
         finally:
             bare.close()
@@ -153,3 +154,35 @@ def asked_of_read_hosts(witness: Path) -> Iterator[str]:
         call = orjson.loads(line)
         if "--disable-write" in call["flags"]:
             yield call["method"]
+
+
+# -- all of it
+
+
+def measure(home: Path, *, short: bool = False) -> Iterator[Figure]:
+    """How fast, with how much memory, with how many questions."""
+    warm, cold = warm_and_cold(home, 3 if short else RUNS)
+    yield Figure(
+        what="300,000 bytes, a host for each page / a warm host",
+        value=cold / warm,
+        bound=15,
+        at_least=True,
+        told=f"{cold * 1000:.0f} and {warm * 1000:.0f} ms",
+    )
+    bare, through, growth = long_output(home, 3 if short else RUNS)
+    yield Figure(
+        what="64 MiB of stored output in pages of 1 MiB / the limit",
+        value=through / bare,
+        bound=0.7,
+        at_least=True,
+        told=f"{through:.0f} and {bare:.0f} MiB/s",
+    )
+    yield Figure(what="growth of the memory meanwhile, pages in base64", value=growth / PAGE_MIB, bound=4, margin=0)
+    asked = questions_of_a_read(home)
+    yield Figure(
+        what="questions to the host of one read",
+        value=asked.total(),
+        bound=3,
+        margin=0,
+        told=", ".join(f"{count} {method}" for method, count in asked.items()),
+    )

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tests.benchmarks.client import ADAPTER, Json, client
-from tests.benchmarks.fast_host import TURN, FastHost, delta, event, item_id, place
-from tests.benchmarks.measuring import RUNS, Figure, in_turn, ratio, seconds
+from tests.benchmarks.client import ADAPTER, COMPOSED, Json, client
+from tests.benchmarks.fast_host import REPOSITORY, TURN, FastHost, delta, event, item_id, place
+from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio, seconds
 
 COUNTS: Final = (2_000, 20_000, 200_000)
 SHORT_COUNTS: Final = (2_000, 20_000)
+COMPOSED_RUNS: Final = 3
 
 AT_ONCE: Final = 1 << 20
 """Bytes that the client reads at once."""
@@ -80,7 +81,7 @@ def _drain(fd: int) -> None:
 
 def through(command: Sequence[str], home: Path) -> float:
     """Seconds through an adapter, from the first byte of the answer at the client to the answer of the prompt."""
-    with client(home, command=command) as running:
+    with client(home, command=command, PYTHONPATH=str(REPOSITORY)) as running:
         running.initialize()
         running.begin_prompt(running.new_session(home), "go")
         fd = running.stdout.fileno()
@@ -99,6 +100,7 @@ def measure(home: Path, *, short: bool = False) -> Iterator[Figure]:
     for count in SHORT_COUNTS if short else COUNTS:
         yield beside_limit(home, count, 1, short=short)
     yield beside_limit(home, COUNTS[1], 2, short=short)
+    yield beside_composed(home, COUNTS[0] if short else COUNTS[1])
 
 
 def beside_limit(home: Path, count: int, items: int, *, short: bool) -> Figure:
@@ -116,4 +118,20 @@ def beside_limit(home: Path, count: int, items: int, *, short: bool) -> Figure:
         bound=0.5 if items == 1 else 0.35,
         at_least=True,
         told=f"{rates[0]:.0f} and {rates[1]:.0f} thousand a second",
+    )
+
+
+def beside_composed(home: Path, count: int) -> Figure:
+    """What one would compose takes quadratic time, so that there are few runs."""
+    muse = str(place(home, Streams, count))
+    composed = [*COMPOSED, "--muse", muse]
+    other, ours = in_turn(
+        lambda: through(composed, home), lambda: through([*ADAPTER, "--muse", muse], home), runs=COMPOSED_RUNS
+    )
+    return Figure(
+        what=f"streaming, {count:,} deltas, an adapter composed of the official SDKs / ours, time",
+        value=ratio(other, ours),
+        bound=1,
+        at_least=True,
+        told=f"{milliseconds(other)} and {milliseconds(ours)}",
     )

@@ -282,9 +282,15 @@ class Checks:
             self._wrong(f"text of {turn.id} after prompt-{prompt.number} was answered as cancelled: {text!r}")
         # What a turn said while it waited for the next message is shown with that, or when the host goes on by itself.
         since = list(stored.turns.values())[list(stored.turns).index(turn.id) + 1 :]
-        goes_on = any(other.on_its_own for other in since)
+        goes_on = any(other.on_its_own or self._is_given_up(other) for other in since)
         if not goes_on and not self.open_prompts(session):
             self._wrong(f"text of {turn.id} while nothing was asked: {text!r}")
+
+    def _is_given_up(self, turn: Turn) -> bool:
+        """Whether the turn runs although its prompt has been answered: the host took in what it had not acknowledged in
+        time."""
+        prompt = self.of_turn(turn)
+        return turn.state == "running" and prompt is not None and prompt.answer is not None
 
     def _check_texts(self, session: str, turns: list[Turn]) -> None:
         """All the text of a turn is on screen when its prompt is answered, once and in order."""

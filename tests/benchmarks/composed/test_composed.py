@@ -11,9 +11,9 @@ from typing import Final
 import orjson
 import pytest
 
-from tests.benchmarks import streaming_host
 from tests.benchmarks.client import Client, Json, client
-from tests.benchmarks.serving import REPOSITORY
+from tests.benchmarks.fast_host import REPOSITORY, place
+from tests.benchmarks.streaming import Streams
 
 COMPOSED: Final = (sys.executable, "-m", "tests.benchmarks.composed")
 SIMULATED: Final = (sys.executable, "-m", "adapter.hosts.simulated", "--profile", "1.4.13")
@@ -197,13 +197,11 @@ def test_a_past_that_is_not_served_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("items", [1, 2])
 def test_every_delta_of_the_scripted_host_arrives(tmp_path: Path, items: int) -> None:
-    host = tmp_path / "muse"
-    host.write_text(f"#!{sys.executable}\n{streaming_host.script(REPOSITORY, DELTAS, items)}")
-    host.chmod(0o755)
+    host = place(tmp_path, Streams, DELTAS, items)
     with client(tmp_path, "--muse", str(host), command=COMPOSED, PYTHONPATH=str(REPOSITORY)) as started:
         started.initialize()
         updates, reason = prompted(started, tmp_path, "go")
     words = said(updates).split(" of the answer ")[:-1]
-    assert sorted(words) == [f"word {number:06d}" for number in range(DELTAS)]
+    assert sorted(words) == [f"word {number:06d}" for number in range(1, DELTAS + 1)]
     assert items > 1 or words == sorted(words)
     assert reason == "end_turn"
