@@ -77,8 +77,12 @@ that is held is waited for, and loaded anew where it cannot be gone on with."""
 READ_ON: Final = {"closes-stdin": "-32603 hostDied"}
 """The host has loaded the session, and cannot be asked for its past."""
 
-BESIDE: Final = {**SILENT, **dict.fromkeys(("closes-stdin", "stops-reading"), f"ok or {_TIMEOUT}")}
-"""The prompt may have been sent before, and read or not."""
+BESIDE: Final = {
+    **SILENT,
+    **dict.fromkeys(("closes-stdin", "stops-reading"), f"ok or {_TIMEOUT}"),
+    **dict.fromkeys(("killed-late", "half-then-killed", "closes-stdout", "endless"), f"ok or {_HOST_ERROR}"),
+}
+"""The prompt may have been sent before, and read or not, and the host may have begun with it before it died."""
 
 KEPT: Final = {
     **dict.fromkeys(("ignores", "error-internal", "error-sessionNotLoaded", "error-authRequired"), HELD),
