@@ -1,4 +1,4 @@
-"""Node and the clients written for it, installed from npm into a directory that the next run finds complete."""
+"""Node and what is written for it, installed from npm into a directory that the next run finds complete."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def set_up(directory: Path) -> Toolchain:
     if shutil.which("npm") is None:
         raise NotAvailable("npm is not installed")
     shutil.rmtree(directory, ignore_errors=True)
-    _install_node(directory / "node", toolchain.node)
-    _npm(directory / "clients", toolchain.node.parent, "install", "--ignore-scripts", *CLIENT_PACKAGES)
+    install_node(directory / "node", toolchain.node)
+    npm(directory / "clients", toolchain.node.parent, "install", "--ignore-scripts", *CLIENT_PACKAGES)
     version = _run([str(toolchain.acpx), "--version"], directory, toolchain.node.parent)
     if f"acpx@{version.stdout.strip()}" not in CLIENT_PACKAGES:
         raise SetUpFailed(f"acpx calls itself {version.stdout.strip()!r} {version.stderr.strip()}")
@@ -95,15 +95,27 @@ def silence(npm_output: str) -> str | None:
     return found.group() if found else None
 
 
-def _install_node(directory: Path, executable: Path) -> None:
-    """The package only links to a binary of another package, so the binary is copied out of it."""
-    _npm(directory, None, "install", "--no-save", NODE_PACKAGE)
+def install_node(directory: Path, executable: Path) -> None:
+    """Install Node into a new directory. The package only links to a binary of another package, so the binary is copied
+    out of it.
+
+    Raises:
+        NotAvailable: there is no registry behind npm.
+        SetUpFailed: npm said something else.
+    """
+    npm(directory, None, "install", "--no-save", NODE_PACKAGE)
     executable.parent.mkdir(parents=True)
     shutil.copy(directory / "node_modules" / "node" / "bin" / "node", executable)
     shutil.rmtree(directory / "node_modules")
 
 
-def _npm(directory: Path, node_bin: Path | None, *arguments: str) -> None:
+def npm(directory: Path, node_bin: Path | None, *arguments: str) -> None:
+    """Run npm in a new directory, with the Node in `node_bin` if one is given.
+
+    Raises:
+        NotAvailable: there is no registry behind it.
+        SetUpFailed: it said something else.
+    """
     directory.mkdir(parents=True)
     (directory / "package.json").write_text('{"private": true}')
     try:
