@@ -103,12 +103,12 @@ READ: Final = {
     **dict.fromkeys(("lost", "mute", "stops-reading"), "-32603 readTimeout"),
     **dict.fromkeys(("malformed", "error-text", "error-without-code"), "-32603 inconsistentPage"),
     "refused": _HOST_ERROR,
+    "closes-stdin": "-32603 hostDied or -32603 readTimeout",
 }
-"""`docs/stored-output.md`, checks 7 to 12."""
+"""`docs/stored-output.md`, checks 7 to 12; what goes into a pipe as its reader goes has no answer."""
 
 READ_SESSION: Final = {
     **READ,
-    "closes-stdin": "-32603 hostDied or -32603 readTimeout",
     **dict.fromkeys(("result-empty", "result-null", "result-wrong", "error-sessionNotFound"), _NOT_STORED),
 }
 
