@@ -114,7 +114,7 @@ READ_SESSION: Final = {
 
 READ_OUTPUT: Final = {
     **READ,
-    "stops-reading": "ok",
+    **dict.fromkeys(("closes-stdin", "stops-reading"), "ok"),
     "error-notFound": "-32002 outputNotFound",
     "error-outputUnavailable": "-32002 outputUnavailable",
     "error-invalidParams": "-32602 offsetInsideCharacter",
