@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, TypeAlias
 
+from adapter.msp.joining import join
 from adapter.msp.vocabulary import SERVER_REQUESTS
 from adapter.msp.weight import weight
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
@@ -116,6 +117,11 @@ class EventRouting:
     def unlisten(self, session_id: str) -> None:
         """Drop the events of a session from now on."""
         self._sinks.pop(session_id, None)
+
+    def _join(self, method: str, earlier: Params, later: Params) -> bool:
+        """Take deltas as one that came together; not while a session is opened, since what it is opened with may have
+        some of them."""
+        return not self._opening and join(method, earlier, later)
 
     def on_notification(self, method: str, params: Params) -> None:
         """Route an event to its session, in arrival order."""

@@ -36,6 +36,7 @@ from adapter.msp.cursors import START, ArrivalOrder, Place
 from adapter.msp.early import EarlyDeltas
 from adapter.msp.facts import DECIDED_BY_ORDER, FACTS, NOTICES, SNAPSHOT_FACTS, SNAPSHOT_VALUES
 from adapter.msp.items import REMEMBERED_SETTLED_BYTES, ItemState, ItemStore
+from adapter.msp.joining import FIRST
 from adapter.msp.pending import Questions
 from adapter.msp.streams import MESSAGE_FIELD
 from adapter.msp.turns import TurnLedger
@@ -294,10 +295,13 @@ class SessionFold:
         if not (isinstance(item_id, str) and isinstance(text, str) and isinstance(field, str) and text):
             return ()
         # Each event has a cursor of its own: it is the same one, told again.
-        cursor = params.get("viewCursor")
-        if cursor is not None and cursor == self._last_delta:
-            return ()
-        self._last_delta = cursor
+        before, self._last_delta = self._last_delta, params.get("viewCursor")
+        if before is not None:
+            first, length = params.get(FIRST) or (self._last_delta, len(text))
+            if first == before:
+                text = text[length:]
+                if not text:
+                    return ()
         item = self.items.get(item_id)
         if item is None:
             if not self.items.is_forgotten(item_id):

@@ -198,6 +198,7 @@ class Host(Asking):
             logger=log,
             answers_garbage=False,
             on_unreadable=self._losses.note,
+            join=self._join,
             drain_seconds=0,
         )
         self._overheard = Overheard(process.stdout)

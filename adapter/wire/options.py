@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from adapter.wire.envelope import Reject, RpcError
+from adapter.wire.envelope import Params, Reject, RpcError
 
 log = logging.getLogger("adapter.wire")
 
@@ -42,6 +42,9 @@ class PeerOptions(msgspec.Struct, frozen=True):
     """Told of each line that may have been a notification and cannot be read as one, or of its beginning if it is
     long: one that is no JSON or too long and whose id cannot be told, and one that is nested too deep. Not of JSON that
     is no message, as launchers log it, nor of bad responses or whatever names an id: those who wait are told."""
+    join: Callable[[str, Params, Params], bool] | None = None
+    """Asked of two notifications of one method that came right after one another, before anybody has handled the first:
+    takes the later one's params into those of the earlier one, or answers False and leaves both alone."""
     refusal: Callable[[Reject], RpcError] = Reject.error
     """How such an answer looks; a protocol may have codes of its own for it."""
     cancel_method: str | None = None

@@ -223,13 +223,26 @@ class Peer:
     # -- reading
 
     def _handle_all(self, lines: list[Line | Oversize], tasks: TaskGroup) -> None:
+        join = self._options.join
         # Taken out one by one, so that a long line is gone when its frame is worked on.
         lines.reverse()
-        while lines:
-            self._handle(lines.pop(), tasks)
+        ahead: tuple[Line | Oversize, envelope.Frame] | None = None
+        while lines or ahead is not None:
+            line, frame = ahead or _next(lines)
+            ahead = None
+            while lines and join is not None and type(frame) is envelope.Notification:
+                ahead = _next(lines)
+                behind = ahead[1]
+                if (
+                    type(behind) is not envelope.Notification
+                    or behind.method != frame.method
+                    or not join(frame.method, frame.params, behind.params)
+                ):
+                    break
+                ahead = None
+            self._handle(line, frame, tasks)
 
-    def _handle(self, line: Line | Oversize, tasks: TaskGroup) -> None:
-        frame = envelope.read_line(line)
+    def _handle(self, line: Line | Oversize, frame: envelope.Frame, tasks: TaskGroup) -> None:
         try:
             if isinstance(frame, envelope.Notification):
                 if frame.is_unread:
@@ -361,3 +374,8 @@ class Peer:
     async def flushed(self) -> None:
         """Wait until everything queued has been written, or the connection no longer writes."""
         await self._writer.flushed()
+
+
+def _next(lines: list[Line | Oversize]) -> tuple[Line | Oversize, envelope.Frame]:
+    line = lines.pop()
+    return line, envelope.read_line(line)
