@@ -330,7 +330,7 @@ class Conversation:
     def cancel(self, grace: float = CANCEL_GRACE) -> None:
         """Stop everything that has been asked for so far; does nothing in an idle session."""
         self._prompts.cancel(grace)
-        self._dialogs.refuse_subagents()
+        self._dialogs.refuse_rest()
         self._questions.cancel_all()
         self.children.refuse_all()
 

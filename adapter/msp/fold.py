@@ -129,7 +129,7 @@ class SessionFold:
             if isinstance(cursor, str) and isinstance(params.get("sourceRange"), dict):
                 self.last_durable_cursor = cursor
                 if not self._order.arrive(cursor):
-                    self._catch_up_with(params.get("item"), is_start=method == "item/started")
+                    self._catch_up_with(params.get("item"))
                     return ()
         return self._dispatch(method, params)
 
@@ -335,15 +335,11 @@ class SessionFold:
         ):
             differing.pop(next(iter(differing)))
 
-    def _catch_up_with(self, raw: Any, *, is_start: bool) -> None:
-        """The live stream has reached a full object that a page brought before: if that is the item's start, all that
-        is streamed of it comes from here on."""
+    def _catch_up_with(self, raw: Any) -> None:
+        """The live stream has reached a full object that a page brought before."""
         item = self.items.get(raw["itemId"]) if isinstance(raw, dict) and isinstance(raw.get("itemId"), str) else None
-        if item is None or not item.ahead or item.raw != raw:
-            return
-        item.ahead = False
-        if is_start and item.revision <= 1 and not item.missed:
-            item.frozen, item.holed = False, not self._early.trusted
+        if item is not None and item.raw == raw:
+            item.ahead = False
 
     def _begin(self, item: ItemState, is_start: bool) -> list[Change]:
         """The text that came before its item; none if it, or what is still to come, is not the text's beginning.
@@ -355,7 +351,7 @@ class SessionFold:
         seen_from_birth = self._live and item.revision <= 1 and (is_start or self._early.trusted)
         item.holed = seen_from_birth and not self._early.trusted
         if not seen_from_birth or deltas is None or not item.continues(deltas):
-            item.frozen, item.missed = True, deltas != []
+            item.frozen = True
             return []
         return [TextAppended(item, field, text) for field, text in deltas if item.follow(field, text)]
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from adapter.msp.vocabulary import LATEST_COMPACTION, NOTIFICATIONS, Delivery
+from adapter.msp.vocabulary import LATEST_COMPACTION, NOTIFICATIONS, SERVER_REQUESTS, Delivery
 from adapter.msp.weight import weight
 
 PAGE_LIMIT: Final = 200
@@ -163,6 +163,8 @@ class GapRecovery:
             return self._fall_back("malformedPage")
         after = self._cursor if self._cursor is not None or self.phase is not Phase.RE_ANCHOR else self._after
         events, reached = self._walk(events)
+        if not reached:
+            events, reached = self._before_held(events, is_last=following is None)
         if reached:
             return self._finish(events, after)
         if self._overflowed and self.phase is Phase.SPLICE:
@@ -218,6 +220,24 @@ class GapRecovery:
                     return events[: index + 1], True
         return events, False
 
+    def _before_held(self, events: list[Any], *, is_last: bool) -> tuple[list[Any], bool]:
+        """The events before the first that is held back, and whether it is among them: what follows it is held back as
+        well then, with the deltas in their places.
+
+        Not where something of that may be missing, or where a single old event that was delivered once more is all that
+        both have.
+        """
+        held = [cursor for method, params in self._held if (cursor := _durable_cursor(method, params)) is not None]
+        is_whole = not (self._overflowed or self._once_more or any(method == "view/gap" for method, _ in self._held))
+        cursors = [_cursor_of(event) for event in events]
+        if not is_whole or not held or held[0] not in cursors:
+            return events, False
+        at = cursors.index(held[0])
+        common = len(events) - at
+        if cursors[at:] != held[:common] or (common == 1 and not is_last):
+            return events, False
+        return events[:at], True
+
     def _finish(self, events: list[Any], after: str | None) -> FillStep:
         live, self._held, self._held_bytes = self._held, [], 0
         self.phase = Phase.IDLE
@@ -259,6 +279,13 @@ class GapRecovery:
 def _cursor_of(event: Any) -> str | None:
     params = event.get("params") if isinstance(event, dict) else None
     cursor = params.get("viewCursor") if isinstance(params, dict) else None
+    return cursor if isinstance(cursor, str) else None
+
+
+def _durable_cursor(method: str, params: Any) -> str | None:
+    """The cursor of an event that pages have too."""
+    is_durable = isinstance(params, dict) and isinstance(params.get("sourceRange"), dict)
+    cursor = params.get("viewCursor") if is_durable and method not in SERVER_REQUESTS else None
     return cursor if isinstance(cursor, str) else None
 
 

@@ -30,7 +30,6 @@ class ItemState:
             object brings the whole text. Output is followed all the same: it is shown by redrawing, and heals.
         ahead: the full object was read from a page, which may be ahead of the live stream: deltas that come before
             the stream has caught up are in it already.
-        missed: deltas came that were not followed.
         holed: a gap was told, so that text which was shown may have a hole.
         differs: fields whose text in the latest full object does not continue what was shown.
         weight: about how many bytes it takes, known when it is settled.
@@ -45,7 +44,6 @@ class ItemState:
         "holed",
         "item_id",
         "kind",
-        "missed",
         "raw",
         "revision",
         "status",
@@ -62,7 +60,6 @@ class ItemState:
         self.raw: dict[str, Any] = {}
         self.frozen = False
         self.ahead = False
-        self.missed = False
         self.holed = False
         self.differs: list[str] = []
         self.weight = 0
@@ -85,7 +82,6 @@ class ItemState:
     def follow(self, field: str, text: str) -> bool:
         """Appends a delta; False if it has no place here."""
         if self.status != OPEN_STATUS or self.ahead or (self.frozen and field != OUTPUT_FIELD):
-            self.missed = True
             return False
         stream = self._streams.get(field)
         if stream is None:

@@ -246,25 +246,6 @@ def test_output_read_ahead_of_the_stream_is_not_repeated(fold: SessionFold) -> N
     assert shown(changes) == "abcdef"
 
 
-def test_what_begins_while_a_hole_is_filled_is_streamed_from_there(fold: SessionFold) -> None:
-    start = durable(started(item()), "v:5")
-    changes = fold.load_events(paged(start), after="v:1")
-    changes += run(fold, start, delta("ab"), delta("cd"), ("turn/completed", {"turnId": "t1", "terminal": "completed"}))
-    assert shown(changes) == "abcd"
-
-
-@pytest.mark.parametrize("again", [[], [durable(started(item()), "v:5")]])
-def test_what_was_streamed_before_its_start_was_told_again_waits_for_the_end(
-    fold: SessionFold, again: list[Event]
-) -> None:
-    start = durable(started(item()), "v:5")
-    changes = fold.load_events(paged(start), after="v:1")
-    changes += run(fold, delta("ab"), start, delta("cd"), *again, delta("ef"))
-    assert shown(changes) == ""
-    changes += run(fold, completed(item(revision=2, text="abcdef")))
-    assert shown(changes) == "abcdef"
-
-
 # -- history ---------------------------------------------------------------------------------------------------------
 
 

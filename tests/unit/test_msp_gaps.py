@@ -270,3 +270,60 @@ def test_malformed_gap_opens_nothing(params: Any) -> None:
     view = SessionView("s")
     assert list(view.receive("view/gap", params)) == []
     assert view.next_page() is None
+
+
+# -- pages that reach into what is held back
+
+
+def durable(cursor: str) -> tuple[str, dict[str, Any]]:
+    return "item/completed", {"viewCursor": cursor, "sourceRange": {}}
+
+
+PIECE: tuple[str, dict[str, Any]] = ("item/delta", {"viewCursor": "5a"})
+HOLE: tuple[str, dict[str, Any]] = ("view/gap", {"after": "5", "next": "6"})
+
+
+@pytest.mark.parametrize(
+    ("held", "read", "following", "applied"),
+    [
+        ([durable("5"), PIECE, durable("6")], ["3", "4", "5", "6"], None, ["3", "4"]),
+        ([durable("5"), PIECE, durable("6"), durable("7")], ["4", "5", "6"], "6", ["4"]),
+        ([PIECE, durable("5")], ["4", "5"], None, ["4"]),
+        ([durable("5"), PIECE, durable("6")], ["4", "5"], "5", None),
+        ([durable("1"), durable("5"), durable("6")], ["1", "2"], "2", None),
+        ([durable("5"), HOLE, durable("6")], ["4", "5", "6"], None, ["4", "5", "6"]),
+        ([("approval/request", durable("5")[1]), durable("6")], ["5", "6"], None, ["5"]),
+        ([durable("8")], ["4", "5"], None, ["4", "5"]),
+    ],
+    ids=["end", "more is held", "one, at the end", "one", "told again", "hole", "question", "nothing"],
+)
+def test_h6_what_is_held_back_is_not_read_as_well(
+    held: list[tuple[str, dict[str, Any]]], read: list[str], following: str | None, applied: list[str] | None
+) -> None:
+    """Its deltas would come behind what a page says of the end. `applied` None: reading goes on."""
+    recovery = GapRecovery()
+    recovery.restart()
+    asked(recovery)
+    for method, params in held:
+        assert recovery.hold(method, params)
+    step = recovery.accept(page(*read, following=following))
+    assert step.done is (applied is not None)
+    assert cursors(step) == (read if applied is None else applied)
+    assert step.live == (held if step.done else [])
+
+
+def test_h6_a_text_that_begins_and_ends_while_a_hole_is_filled_is_told_before_the_end_of_its_turn() -> None:
+    view = SessionView("ses-1")
+    view.recovery.restart()
+    asked(view.recovery)
+    item = {"itemId": "m", "kind": "agentMessage", "turnId": "t", "revision": 1, "status": "inProgress", "text": ""}
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("turn/started", {"turnId": "t", "viewCursor": "5", "sourceRange": {}}),
+        ("item/started", {"item": item, "viewCursor": "6", "sourceRange": {}}),
+        ("item/delta", {"itemId": "m", "delta": "all of it", "viewCursor": "7"}),
+        ("turn/completed", {"turnId": "t", "terminal": "completed", "viewCursor": "8", "sourceRange": {}}),
+    ]
+    assert [view.receive(method, params) for method, params in told] == [()] * 4
+    stored = [{"method": method, "params": params} for method, params in told if "sourceRange" in params]
+    changes = view.take_page({"events": stored, "nextCursor": None})
+    assert [type(change).__name__ for change in changes] == ["TurnStarted", "ItemChanged", "TextAppended", "TurnEnded"]

@@ -113,7 +113,7 @@ class ChildSessions:
     def refuse_all(self) -> None:
         """The user stops the session: nothing that its subagents ask for is allowed any more."""
         for child in self._asking.values():
-            child.dialogs.refuse_subagents()
+            child.dialogs.refuse_rest()
             child.questions.cancel_all()
 
     def end(self) -> None:

@@ -202,10 +202,11 @@ class Dialogs:
             else:
                 self.withdraw(approval_id)
 
-    def refuse_subagents(self) -> None:
-        """The user stops the session: what its subagents ask for is refused."""
+    def refuse_rest(self) -> None:
+        """The user stops the session: whatever asks beside the turns that are stopped is refused, be it a subagent or a
+        turn of which nothing is known."""
         for asked in self._asked.values():
-            if self._is_subagents(asked):
+            if self._is_subagents(asked) or not self._is_stopped(asked.params.get("turnId")):
                 asked.refuse()
 
     def ended(self, turn_id: str | None = None) -> None:
