@@ -88,6 +88,8 @@ class Cell:
         """Whether the fault makes more be said than the phase does."""
         self.refused = False
         """Whether the host refuses what it is told in the phase."""
+        self.busy_until: str | None = None
+        """What the client has asked beside, so that the session can only be used when that is answered."""
         self.hosts_gone: set[str] = set()
         """The hosts that have gone before they could be answered, or hear nothing."""
         self._asked = 0

@@ -132,6 +132,7 @@ def _loads_it(cell: Cell) -> None:
     session = cell.session or cell.memory["stored"]
     asked: Json = {"sessionId": session, "cwd": str(cell.workspace), "mcpServers": []}
     _say(cell, {"id": "load", "method": "session/load", "params": asked})
+    cell.busy_until = "load"
 
 
 def _closes_it(cell: Cell) -> None:

@@ -187,6 +187,8 @@ def _check_held(cell: Cell, held: int) -> None:
 def _go_on(cell: Cell, phase: Phase, fault: Fault) -> None:
     """Another prompt works, or its error says why not: a host that has been greeted, is there and is of no use. One
     that has said nothing to a command is used no more."""
+    if cell.busy_until is not None:
+        cell.adapter.response(cell.busy_until)
     came = _another_prompt(cell)
     for _ in range(HANGING_PROMPTS if fault.leaves == "wedged" else 0):
         if came in (TIMEOUT, DIED):
