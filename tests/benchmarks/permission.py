@@ -1,0 +1,210 @@
+"""One consent after the other: how many round trips there are in a second."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import IO, BinaryIO, Final, NamedTuple
+
+import orjson
+
+from tests.benchmarks.bare_loop import bare_loop
+from tests.benchmarks.client import Json, client
+from tests.benchmarks.fast_host import SESSION, TURN, FastHost, event, item_id, line, place
+from tests.benchmarks.measuring import RUNS, Figure, in_turn, ratio
+
+__all__ = ["AskingHost", "PlainHost"]
+
+CONSENTS: Final = 10_000
+
+SHORT: Final = 10
+"""The short form has this many times less to do."""
+
+SHORT_RUNS: Final = 3
+
+ALLOW: Final = "allow_once"
+COMMAND: Final = "make all"
+
+BARE_LOOP: Final = """
+import subprocess, sys, orjson
+host = subprocess.Popen([sys.argv[1], "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+pipes = (sys.stdin.buffer, host.stdin), (host.stdout, sys.stdout.buffer)
+while True:
+    for source, sink in pipes:
+        line = source.readline()
+        if not line:
+            host.stdin.close()
+            sys.exit(host.wait(15))
+        sink.write(orjson.dumps(orjson.loads(line)) + b"\\n")
+        sink.flush()
+"""
+"""Passes on one line to its host, one line from it, and so on."""
+
+
+def approval(number: int) -> Json:
+    """What is asked: the same each time, but another approval."""
+    approval_id = f"0198f0ad-5555-7000-8000-{number:012d}"
+    requirement = {"approvalId": approval_id, "sourceIndex": 0}
+    record = {"id": f"0198f0ae-6666-7000-8000-{number:012d}", "sequence": number}
+    stage: Json = {"requirementId": requirement, "position": 1, "totalStages": 1, "argv": COMMAND.split()}
+    stage |= {"argvComplete": True, "resolution": {"kind": "unresolved"}}
+    return {
+        "sessionId": SESSION,
+        "viewCursor": f"v:{SESSION}:{number}-asked",
+        "sourceRange": {"stream": {"kind": "run", "id": TURN}, "first": record, "last": record},
+        "approvalId": approval_id,
+        "turnId": TURN,
+        "taskId": item_id(0),
+        "itemId": item_id(0),
+        "toolCallId": "call_0",
+        "toolName": "bash",
+        "rawArgs": orjson.dumps({"command": COMMAND}).decode(),
+        "subject": {"kind": "shell", "command": COMMAND, "workspaceRoot": "/", "stages": [stage]},
+        "currentRequirementId": requirement,
+        "availableChoices": [
+            {"choiceId": ALLOW, "label": "Allow once", "decision": "approved", "scope": "once"},
+            {"choiceId": "abort", "label": "Reject", "decision": "abort", "scope": "once"},
+        ],
+        "protectedWrite": False,
+        "judgeEscalated": False,
+    }
+
+
+def resolution(asked: Json, number: int) -> bytes:
+    """The host's word that an approval is settled."""
+    return event(
+        "approval/resolved",
+        viewCursor=f"v:{SESSION}:{number}-resolved",
+        sourceRange=asked["sourceRange"],
+        approvalId=asked["approvalId"],
+        itemId=asked["itemId"],
+        turnId=TURN,
+        decision="approved",
+        policyResult="allow",
+        resolvedBy="user",
+        stageEvidence=[],
+    )
+
+
+def request(number: int, asked: Json) -> bytes:
+    """The server request for an approval."""
+    return line({"jsonrpc": "2.0", "id": number, "method": "approval/request", "params": asked})
+
+
+class AskingHost(FastHost):
+    """Its turns ask for so many consents, one after the other."""
+
+    def __init__(self, out: BinaryIO, consents: int) -> None:
+        super().__init__(out)
+        self.consents = consents
+        self.number = 0
+        self.asked: Json = {}
+        self.item: Json = {"itemId": item_id(0), "kind": "toolCall", "turnId": TURN, "tool": "bash"}
+        self.item |= {"callId": "call_0", "args": orjson.dumps({"command": COMMAND}).decode()}
+
+    def on_turn_start(self, params: Json) -> Json:
+        begun = event("item/started", item={**self.item, "revision": 1, "status": "inProgress"})
+        self.behind = event("turn/started", turnId=TURN) + begun + self._next()
+        return super().on_turn_start(params)
+
+    def on_approval_decide(self, params: Json) -> Json:
+        asked = self.asked
+        wanted = asked["approvalId"], asked["currentRequirementId"], ALLOW
+        assert (params["approvalId"], params["requirementId"], params["choiceId"]) == wanted, params
+        self.behind = resolution(asked, self.number) + (self._next() if self.number < self.consents else self._end())
+        ack = {"status": "accepted", "terminal": True}
+        return {"commandId": params["commandId"], "approvalId": asked["approvalId"], **ack}
+
+    def _next(self) -> bytes:
+        self.number += 1
+        self.asked = approval(self.number)
+        told = line({"jsonrpc": "2.0", "method": "approval/requested", "params": self.asked})
+        return told + request(self.number, self.asked)
+
+    def _end(self) -> bytes:
+        done = {**self.item, "revision": 2, "status": "completed", "visibleOutput": "done\n", "truncated": False}
+        return event("item/completed", item=done) + event("turn/completed", turnId=TURN, terminal="completed")
+
+
+class PlainHost(FastHost):
+    """Asks for consent once for every line that comes, until there have been so many answers: then it says so."""
+
+    def __init__(self, out: BinaryIO, consents: int) -> None:
+        super().__init__(out)
+        self.consents = consents
+        self.number = 0
+
+    def take(self, frame: Json) -> None:
+        assert self.number == 0 or frame["result"]["outcome"]["optionId"] == ALLOW, frame
+        self.number += 1
+        over = self.number > self.consents
+        self.out.write(event("turn/completed", turnId=TURN) if over else request(self.number, approval(self.number)))
+        self.out.flush()
+
+
+class Consents(NamedTuple):
+    """What the client was asked: how often, about how many different approvals, and the seconds from the first time to
+    the end of the turn."""
+
+    asked: int
+    approvals: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Round trips a second."""
+        return self.asked / self.seconds
+
+
+def consent(stdin: IO[bytes], stdout: IO[bytes], prompt: int | None = None) -> Consents:
+    """Allow whatever is asked, until the prompt is answered, or a host's turn has ended."""
+    began, count, approvals = 0.0, 0, set[str]()
+    while True:
+        frame = orjson.loads(stdout.readline())
+        method, params = frame.get("method"), frame.get("params")
+        if method in ("session/request_permission", "approval/request"):
+            began = began or perf_counter()
+            count += 1
+            approvals.add(params["_meta"]["museApprovalId"] if prompt else params["approvalId"])
+            result = {"outcome": {"outcome": "selected", "optionId": ALLOW}}
+            stdin.write(line({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
+            stdin.flush()
+        elif method == "turn/completed" or (method is None and frame.get("id") == prompt):
+            return Consents(count, len(approvals), perf_counter() - began)
+
+
+def through_adapter(home: Path, consents: int) -> Consents:
+    """The consents of one turn."""
+    with client(home, "--muse", str(place(home, AskingHost, consents))) as running:
+        running.initialize()
+        prompt = running.begin_prompt(running.new_session(home), "go")
+        return consent(running.stdin, running.stdout, prompt)
+
+
+def through_loop(home: Path, consents: int) -> Consents:
+    """As many questions and answers, by a bare loop."""
+    with bare_loop(BARE_LOOP, str(place(home, PlainHost, consents))) as loop:
+        loop.stdin.write(b"{}\n")
+        loop.stdin.flush()
+        return consent(loop.stdin, loop.stdout)
+
+
+def measure(home: Path, short: bool = False) -> Iterator[Figure]:
+    """How many consents there can be in a second."""
+    consents, runs = (CONSENTS // SHORT, SHORT_RUNS) if short else (CONSENTS, RUNS)
+
+    def rate(way: Callable[[Path, int], Consents]) -> float:
+        found = way(home, consents)
+        assert found.asked == found.approvals == consents, found
+        return found.rate
+
+    limit, adapter = in_turn(lambda: rate(through_loop), lambda: rate(through_adapter), runs=runs)
+    yield Figure(
+        what="round trips of session/request_permission, adapter / bare loop",
+        value=ratio(adapter, limit),
+        bound=0.5,
+        at_least=True,
+        told=f"{statistics.median(adapter):.0f} /s / {statistics.median(limit):.0f} /s, {consents} in a turn",
+    )
