@@ -19,10 +19,13 @@ def test_all_of_an_output_is_on_its_card(tmp_path: Path, letters: str) -> None:
     with client(tmp_path, "--muse", str(place(tmp_path, OutputHost, letters))) as running:
         running.initialize()
         session_id = running.new_session(tmp_path)
-        whole, cut = (tool_output.show(running, session_id, size) for size in (VISIBLE_BYTES, 5 * VISIBLE_BYTES))
+        whole = tool_output.show(running, session_id, VISIBLE_BYTES)
+        rested = tool_output.show(running, session_id, VISIBLE_BYTES, 0.1)
+        cut = tool_output.show(running, session_id, 5 * VISIBLE_BYTES)
     text = tool_output.output(VISIBLE_BYTES, letters)
     assert len(text.encode()) == VISIBLE_BYTES
-    assert whole.text == f"```\n{text}```"
+    assert whole.text == rested.text == f"```\n{text}```"
+    assert rested.seconds >= 0.1
     assert whole.truncated is None
     assert cut.truncated["source"] == "host"
     assert cut.truncated["totalBytes"] == 5 * VISIBLE_BYTES
@@ -34,7 +37,7 @@ def test_an_output_is_told_in_pieces_that_are_all_of_it(letters: str) -> None:
     text = tool_output.output(50_000, letters)
     assert len(text.encode()) == 50_000
     assert "".join(tool_output.pieces(text)) == text
-    assert len(tool_output.deltas(text, item_id(1)).splitlines()) == len(tool_output.pieces(text)) > 10
+    assert len(tool_output.deltas(text, item_id(1))) == len(tool_output.pieces(text)) > 10
 
 
 def test_all_items_of_a_session_are_loaded(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import monotonic_ns, sleep
 from typing import Any, BinaryIO, Final
 
 import msgspec
 import orjson
 
 from adapter.bridge.tool_cards.card_text import TRUNCATED_KEY
-from adapter.bridge.tool_cards.throttle import INTERVAL
+from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL
 from tests.benchmarks.client import Client, Json, client
 from tests.benchmarks.fast_host import SESSION, TURN, FastHost, event, item_id, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio
@@ -29,6 +29,12 @@ SHORT: Final = 10
 """The short form has this many times less to do."""
 
 SHORT_RUNS: Final = 3
+
+REST_SECONDS: Final = 2 * FRESH_SECONDS
+"""A pause in the output, long enough for the card to be drawn in any case."""
+
+REST_AT: Final = 0.9
+"""How much of it has been told before the pause."""
 
 PIECE_BYTES: Final = 4096
 """Bytes of output in one delta."""
@@ -58,49 +64,74 @@ def pieces(text: str) -> list[str]:
     return [text[at : at + PIECE_BYTES] for at in range(0, len(text), PIECE_BYTES)]
 
 
-def deltas(text: str, item: str) -> bytes:
+def deltas(text: str, item: str) -> list[bytes]:
     """The lines by which a host tells an output."""
-    return b"".join(
+    return [
         event("item/delta", viewCursor=f"v:{SESSION}:{item[-6:]}-{number}", itemId=item, field="output", delta=piece)
         for number, piece in enumerate(pieces(text))
-    )
+    ]
 
 
 class OutputHost(FastHost):
-    """A prompt is a number of bytes: a command is run that writes so many."""
+    """A prompt is two numbers, of bytes and of seconds: a command is run that writes so much, and rests so long."""
 
     def __init__(self, out: BinaryIO, letters: str) -> None:
         super().__init__(out)
         self.letters = letters
         self.turns = 0
+        self.turn: str | None = None
 
     def on_turn_start(self, params: Json) -> Json:
         self.turns += 1
-        turn = f"{TURN[:-6]}{self.turns:06d}"
-        size = int(params["input"][0]["text"])
-        self.behind = b"".join(self._turn(turn, output(size, self.letters), size))
-        return {**super().on_turn_start(params), "turnId": turn}
+        self.turn = f"{TURN[:-6]}{self.turns:06d}"
+        return {**super().on_turn_start(params), "turnId": self.turn}
 
-    def _turn(self, turn: str, text: str, size: int) -> Iterator[bytes]:
-        item: Json = {"itemId": item_id(self.turns), "kind": "toolCall", "turnId": turn, "tool": "bash"}
-        item |= {"callId": f"call_{self.turns}", "args": orjson.dumps({"command": "make all"}).decode()}
-        yield event("turn/started", turnId=turn)
-        yield event("item/started", item={**item, "revision": 1, "status": "inProgress"})
-        yield deltas(text, item["itemId"])
-        shown = text.encode()[:VISIBLE_BYTES].decode("utf-8", "ignore")
-        done: Json = {**item, "revision": 2, "status": "completed", "visibleOutput": shown, "truncated": shown != text}
-        ref = {"id": f"out-{self.turns}", "kind": "tool_output", "uri": "muse-output://1", "mediaType": "text/plain"}
-        yield event("item/completed", item={**done, "outputRef": {**ref, "byteLen": size, "availability": "available"}})
-        yield event("turn/completed", turnId=turn, terminal="completed")
+    def take(self, frame: Json) -> None:
+        super().take(frame)
+        if self.turn is not None:
+            size, rest_seconds = frame["params"]["input"][0]["text"].split()
+            self._run(self.turn, int(size), float(rest_seconds))
+            self.turn = None
+
+    def _run(self, turn: str, size: int, rest_seconds: float) -> None:
+        text, item = output(size, self.letters), item_id(self.turns)
+        told = deltas(text, item)
+        at = int(len(told) * REST_AT)
+        early, late = b"".join(told[:at]), b"".join(told[at:])
+        # In its command the call says when it began.
+        call: Json = {"itemId": item, "kind": "toolCall", "turnId": turn, "tool": "bash", "callId": item}
+        call |= {"args": orjson.dumps({"command": f"make all # {monotonic_ns()}"}).decode()}
+        self.out.write(event("turn/started", turnId=turn))
+        self.out.write(event("item/started", item={**call, "revision": 1, "status": "inProgress"}))
+        self.out.write(early)
+        self.out.flush()
+        sleep(rest_seconds)
+        self.out.write(late)
+        ref = {"id": "out", "kind": "tool_output", "uri": "muse-output://out", "mediaType": "text/plain"}
+        call |= {
+            "revision": 2,
+            "status": "completed",
+            "visibleOutput": beginning(text),
+            "truncated": size > VISIBLE_BYTES,
+        }
+        call |= {"outputRef": {**ref, "byteLen": size, "availability": "available"}}
+        self.out.write(event("item/completed", item=call))
+        self.out.write(event("turn/completed", turnId=turn, terminal="completed"))
+        self.out.flush()
+
+
+def beginning(text: str) -> str:
+    """What a host keeps of an output on its item."""
+    return text.encode()[:VISIBLE_BYTES].decode("utf-8", "ignore")
 
 
 class Shown(msgspec.Struct, frozen=True):
     """One output as the client got it."""
 
     seconds: float
-    """From the card's appearance to the answer of the prompt."""
+    """From the beginning of the call at the host to the answer of the prompt."""
     written: int
-    """Bytes of all lines meanwhile."""
+    """Bytes of all lines from the card's first to that answer."""
     cards: tuple[Json, ...]
     """What was told of the card, in order."""
     last_bytes: int
@@ -124,25 +155,20 @@ class Shown(msgspec.Struct, frozen=True):
         return self.written / (self.last_bytes * (self.seconds / INTERVAL + 2))
 
 
-def show(running: Client, session_id: str, size: int) -> Shown:
+def show(running: Client, session_id: str, size: int, rest_seconds: float = 0.0) -> Shown:
     """Have the host tell so much output, and see what comes of it."""
-    prompt = running.begin_prompt(session_id, str(size))
-    began, written, cards, last_bytes = 0.0, 0, list[Json](), 0
-    while True:
-        line = running.stdout.readline()
-        ended = perf_counter()
-        frame = orjson.loads(line)
-        if frame.get("id") == prompt:
-            break
-        update = frame["params"]["update"]
-        if update["sessionUpdate"].startswith("tool_call"):
-            began = began or ended
-            last_bytes = len(line)
-            cards.append(update)
-        if began:
-            written += len(line)
-    assert frame["result"]["stopReason"] == "end_turn" and cards[-1]["status"] == "completed", frame
-    return Shown(ended - began, written + len(line), tuple(cards), last_bytes)
+    prompt = running.begin_prompt(session_id, f"{size} {rest_seconds}")
+    lines: list[bytes] = []
+    while b'"id":%d,' % prompt not in (line := running.stdout.readline())[:40]:
+        if lines or b'"sessionUpdate":"tool_call"' in line:
+            lines.append(line)
+    ended = monotonic_ns()
+    told = [orjson.loads(each)["params"]["update"] for each in lines]
+    cards = [update for update in told if update["sessionUpdate"].startswith("tool_call")]
+    assert orjson.loads(line)["result"]["stopReason"] == "end_turn" and cards[-1]["status"] == "completed", line
+    began = int(cards[0]["rawInput"]["command"].rpartition(" ")[2])
+    last_bytes = next(len(each) for each in reversed(lines) if b'"status":"completed"' in each)
+    return Shown((ended - began) / 1e9, sum(map(len, [*lines, line])), tuple(cards), last_bytes)
 
 
 def measure(home: Path, short: bool = False) -> Iterator[Figure]:
@@ -154,7 +180,7 @@ def measure(home: Path, short: bool = False) -> Iterator[Figure]:
 
 def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
     bare = home / f"deltas-{letters}.ndjson"
-    bare.write_bytes(deltas(output(size, letters), item_id(0)))
+    bare.write_bytes(b"".join(deltas(output(size, letters), item_id(0))))
     shown: list[Shown] = []
     with client(home, "--muse", str(place(home, OutputHost, letters))) as running:
         running.initialize()
@@ -168,6 +194,9 @@ def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
 
         whole, part, limit = in_turn(
             all_of_it, lambda: show(running, session_id, size // PART).seconds, lambda: bare_stream(bare), runs=runs
+        )
+        rested, at_once = in_turn(
+            lambda: show(running, session_id, size, REST_SECONDS).seconds - REST_SECONDS, all_of_it, runs=SHORT_RUNS
         )
     assert all(one.truncated["totalBytes"] == size for one in shown)
     median = statistics.median_low([one.excess for one in shown])
@@ -186,4 +215,11 @@ def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
         bound=PART,
         margin=0.3,
         told=f"{milliseconds(whole)} / {milliseconds(part)}; a bare loop {milliseconds(limit)}",
+    )
+    yield Figure(
+        what=f"output of {size / 1e6:g} MB, {letters}, with a rest, but for that / without",
+        value=ratio(rested, at_once),
+        bound=2,
+        margin=0.3,
+        told=f"{milliseconds(rested)} / {milliseconds(at_once)}, a rest of {REST_SECONDS:g} s after {REST_AT:.0%}",
     )
