@@ -79,6 +79,11 @@ class ItemState:
         stream = self._streams.get(field)
         return stream.text() if stream else ""
 
+    def is_full(self, field: str) -> bool:
+        """Whether so much was streamed of a field that more of it changes nothing."""
+        stream = self._streams.get(field)
+        return stream is not None and stream.is_full
+
     def follow(self, field: str, text: str) -> bool:
         """Appends a delta; False if it has no place here."""
         if self.status != OPEN_STATUS or self.ahead or (self.frozen and field != OUTPUT_FIELD):

@@ -41,6 +41,11 @@ class StreamedText:
                 self._blocks.append("".join(self._chunks))
                 self._chunks.clear()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it grew past the limit, so that nothing changes it any more."""
+        return self._length > STREAMED_TEXT_LIMIT
+
     def text(self) -> str:
         """The text so far; its beginning, if it grew past the limit."""
         if self._chunks or len(self._blocks) > 1:
@@ -62,7 +67,7 @@ class StreamedText:
     def missing_from(self, final: str) -> str | None:
         """What of `final` was not shown yet; None when it does not continue what was shown."""
         shown = self.text()
-        if self._length > STREAMED_TEXT_LIMIT or not final.startswith(shown):
+        if self.is_full or not final.startswith(shown):
             return None
         return final[self._length :]
 

@@ -10,6 +10,8 @@ import anyio.lowlevel
 import pytest
 
 from adapter.bridge.bounded_text import CARD_TEXT_BYTES
+from adapter.bridge.tool_cards.cards import Card
+from adapter.bridge.tool_cards.shown_card import ShownCard
 from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL
 from adapter.wire.background import Background
 from tests.card_screen import SHELL, Json, Screen, statuses, text_of
@@ -65,6 +67,34 @@ def test_the_first_output_is_shown_at_once_and_more_at_most_once_an_interval() -
     assert [text_of(update) for update in screen.take()] == ["```\na\nb\nc\n```"]
     screen.pass_time(60)
     assert screen.take() == [], "nothing new, nothing drawn"
+
+
+def made(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the cards that are made from now on, drawn or not."""
+    ids: list[str] = []
+    make = screen.board._card
+
+    def counted(shown: ShownCard) -> Card:
+        ids.append(shown.item_id)
+        return make(shown)
+
+    monkeypatch.setattr(screen.board, "_card", counted)
+    return ids
+
+
+def test_p1_output_beyond_what_is_kept_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adapter.msp.streams.STREAMED_TEXT_LIMIT", 1000)
+    screen = Screen()
+    screen.item("i1", **SHELL)
+    screen.delta("i1", "x" * 999, "output")
+    screen.pass_time(60)
+    cards = made(screen, monkeypatch)
+    for _ in range(100):
+        screen.delta("i1", "y" * 100, "output")
+        screen.pass_time(60)
+    assert cards == []
+    screen.item("i1", 2, "completed", **SHELL, visibleOutput="x" * 999 + "y" * 100)
+    assert "y" * 100 in text_of(screen.take()[-1])
 
 
 def test_a_trickle_on_a_large_card_shows_soon() -> None:

@@ -42,6 +42,7 @@ from adapter.bridge.tool_cards.shown_card import ENDED, OVERHEAD, ShownCard, arg
 from adapter.bridge.tool_cards.terminal_cards import TerminalCard
 from adapter.bridge.tool_cards.throttle import INTERVAL
 from adapter.msp.items import ItemState
+from adapter.msp.streams import OUTPUT_FIELD
 from adapter.wire.background import Background
 from adapter.wire.peer import Peer
 
@@ -122,6 +123,8 @@ class CardBoard:
         shown.throttle.earn(len(text))
         if shown.terminal is not None:
             shown.terminal.append(text)
+        elif item.is_full(OUTPUT_FIELD):
+            return
         self._want(shown)
 
     def _open(self, item: ItemState) -> None:
