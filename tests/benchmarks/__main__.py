@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
-from tests.benchmarks import beside, idling, pacing, reading, start_up, streaming
+from tests.benchmarks import beside, idling, loading, pacing, permission, reading, start_up, streaming, tool_output
 from tests.benchmarks.measuring import Figure
 
 
@@ -25,6 +25,9 @@ PARTS: Final[dict[str, Part]] = {
     "start-up": start_up.measure,
     "streaming": streaming.measure,
     "pacing": pacing.measure,
+    "tool-output": tool_output.measure,
+    "loading": loading.measure,
+    "permission": permission.measure,
     "reading": reading.measure,
     "beside": beside.measure,
     "idling": idling.measure,
