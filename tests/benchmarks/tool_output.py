@@ -17,7 +17,6 @@ from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL
 from tests.benchmarks.client import Client, Json, client
 from tests.benchmarks.fast_host import SESSION, TURN, FastHost, event, item_id, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio
-from tests.benchmarks.serving import bare_stream
 
 __all__ = ["OutputHost"]
 
@@ -193,7 +192,7 @@ def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
             return shown[-1].seconds
 
         whole, part, limit = in_turn(
-            all_of_it, lambda: show(running, session_id, size // PART).seconds, lambda: bare_stream(bare), runs=runs
+            all_of_it, lambda: show(running, session_id, size // PART).seconds, lambda: limit(bare), runs=runs
         )
         rested, at_once = in_turn(
             lambda: show(running, session_id, size, REST_SECONDS).seconds - REST_SECONDS, all_of_it, runs=SHORT_RUNS
