@@ -192,7 +192,7 @@ def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
             return shown[-1].seconds
 
         whole, part, limit = in_turn(
-            all_of_it, lambda: show(running, session_id, size // PART).seconds, lambda: limit(bare), runs=runs
+            all_of_it, lambda: show(running, session_id, size // PART).seconds, lambda: streaming.limit(bare), runs=runs
         )
         rested, at_once = in_turn(
             lambda: show(running, session_id, size, REST_SECONDS).seconds - REST_SECONDS, all_of_it, runs=SHORT_RUNS
