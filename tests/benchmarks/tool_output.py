@@ -14,6 +14,7 @@ import orjson
 
 from adapter.bridge.tool_cards.card_text import TRUNCATED_KEY
 from adapter.bridge.tool_cards.throttle import FRESH_SECONDS, INTERVAL
+from tests.benchmarks import streaming
 from tests.benchmarks.client import Client, Json, client
 from tests.benchmarks.fast_host import SESSION, TURN, FastHost, event, item_id, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio
