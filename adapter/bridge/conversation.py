@@ -49,6 +49,7 @@ from adapter.msp.changes import (
     ItemChanged,
     RetryScheduled,
     SessionFactChanged,
+    TextAppended,
     TodoListChanged,
     TokenUsageChanged,
     TurnEnded,
@@ -175,6 +176,7 @@ class Conversation:
         self._warnings: list[tuple[str, str]] = []
         self._retired = False
         self._on_change: dict[type, Callable[[Any], None]] = {
+            TextAppended: self._projection.show_text,
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
             ItemChanged: self._item_changed,

@@ -60,7 +60,7 @@ class Projection:
         self._holding: OrderedDict[str, None] = OrderedDict()
         self._held = HeldText()
         self._show: dict[type, Callable[[Any], None]] = {
-            TextAppended: self._text,
+            TextAppended: self.show_text,
             TextRestated: self._text_anew,
             ItemChanged: self._item,
         }
@@ -154,10 +154,7 @@ class Projection:
 
     def say(self, text: str) -> None:
         """A remark of the adapter itself, as a message of its own."""
-        message_id = uuid7()
-        for at in range(0, len(text), LONGEST_CHUNK):
-            piece = text[at : at + LONGEST_CHUNK]
-            self._peer.notify_mergeable(updates.TextChunk(self.session_id, "agent_message_chunk", piece, message_id))
+        self._send_text("agent_message_chunk", text, uuid7())
 
     def settle_asked(self, item_id: str, status: updates.ToolStatus) -> None:
         """End the card of a call that was asked about and is shown nowhere else: a subagent's."""
@@ -177,7 +174,8 @@ class Projection:
             meta = {OUTPUT_KEY: {"historyIncomplete": True, "eventsScanned": events}}
             self._send(updates.session_info(self.session_id, meta=meta))
 
-    def _text(self, change: TextAppended) -> None:
+    def show_text(self, change: TextAppended) -> None:
+        """Tell the client of more text, if it may see it."""
         item = change.item
         if item.turn_id in self._silenced:
             return
@@ -197,21 +195,25 @@ class Projection:
             self._chunk(variant, item, f"{RESTATED}\n\n{change.text}", uuid7())
 
     def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str, message_id: str | None = None) -> None:
-        is_late = item.turn_id in self._ended_turns
         message_id = message_id or item.item_id
-        if is_late and self._is_reading_back():
-            # It belongs to an answer that has been given before the host could be asked for all of it.
-            is_late, is_kept = False, True
-        else:
-            is_kept = item.turn_id in self._holding
-        if not self.replaying and not self._in_turn and is_kept:
-            return self._held.add(variant, message_id, text)
-        if not self.replaying and (not self._in_turn or is_late):
-            if item.item_id != self._unshown:
-                # Once an item: a line for each delta could fill a disk (`fault-cases.md E5`).
-                self._unshown = item.item_id
-                log.debug("text that belongs to no open prompt is not shown")
-            return
+        is_late = item.turn_id in self._ended_turns
+        if (self._in_turn and not is_late) or self.replaying:
+            return self._send_text(variant, text, message_id)
+        # Late text that is read back belongs to an answer that was given before the host could be asked for all of it.
+        reading_back = is_late and self._is_reading_back()
+        if not self._in_turn and (reading_back or item.turn_id in self._holding):
+            self._held.add(variant, message_id, text)
+        elif reading_back:
+            self._send_text(variant, text, message_id)
+        elif item.item_id != self._unshown:
+            # Once an item: a line for each delta could fill a disk (`fault-cases.md E5`).
+            self._unshown = item.item_id
+            log.debug("text that belongs to no open prompt is not shown")
+        return None
+
+    def _send_text(self, variant: updates.ChunkVariant, text: str, message_id: str) -> None:
+        if len(text) <= LONGEST_CHUNK:
+            return self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, text, message_id))
         for at in range(0, len(text), LONGEST_CHUNK):
             piece = text[at : at + LONGEST_CHUNK]
             self._peer.notify_mergeable(updates.TextChunk(self.session_id, variant, piece, message_id))

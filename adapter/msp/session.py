@@ -76,10 +76,12 @@ class Session:
         """Take in one event of this session, in arrival order."""
         if method == EVENTS_LOST:
             return self._events_lost()
-        filling = self._view.recovery.active
         self.received += 1
-        self._tell(self._view.receive(method, params), read_back=method == "view/gap")
-        if self._view.recovery.active and not filling:
+        if method != "view/gap":
+            return self._tell(self._view.receive(method, params))
+        filling = self.is_filling
+        self._tell(self._view.receive(method, params), read_back=True)
+        if self.is_filling and not filling:
             self._background.start(self._fill_gap)
         return None
 
@@ -164,8 +166,9 @@ class Session:
             await self.reconcile()
 
     def _tell(self, changes: Sequence[Change], *, read_back: bool = False) -> None:
-        self._untold.extend((change, read_back) for change in changes)
-        self.tell_on()
+        if changes:
+            self._untold += [(change, read_back) for change in changes]
+            self.tell_on()
 
     def tell_on(self) -> None:
         """Tell the changes that wait, in order, as long as they may be told."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from adapter.msp.changes import Change, GapSeen
 from adapter.msp.fold import SessionFold
-from adapter.msp.gaps import PAGE_LIMIT, FillStep, GapRecovery, PageRequest
+from adapter.msp.gaps import PAGE_LIMIT, FillStep, GapRecovery, PageRequest, Phase
 
 
 class SessionView:
@@ -28,7 +28,7 @@ class SessionView:
         """One live notification, or the params of one server request, in arrival order."""
         if method == "view/gap":
             return self._gap(params)
-        if self.recovery.hold(method, params):
+        if self.recovery.phase is not Phase.IDLE and self.recovery.hold(method, params):
             return ()
         return self.fold.apply(method, params)
 
