@@ -115,8 +115,8 @@ def _judge(cell: Cell, phase: Phase, fault: Fault) -> float:
         problem = phase.shows(cell, answer["result"])
         if problem is not None:
             raise Wrong(problem)
-    # What came of a turn that had no good end may be told later.
-    cell.more |= came != OK
+    # What came of a turn that had no good end, or was lost on the way, may be told later.
+    cell.more |= came != OK or not phase.whole
     waits = (STOP_SECONDS if STOPPED in wanted else 0) + (HELD_SECONDS if wanted == HELD else 0)
     most = limit(phase, fault) + waits
     if took > most:
