@@ -103,6 +103,30 @@ async def test_g9_a_turn_that_begins_after_its_prompt_was_given_up_is_not_shown(
         await says_the_next(talk)
 
 
+async def test_h6_the_end_of_a_turn_whose_prompt_was_given_up_is_not_that_of_the_next_prompt() -> None:
+    """It begins while that one waits for its own turn, which the host names later."""
+    async with talking() as talk:
+        talk.prompt("one")
+        await talk.starts(1)
+        talk.conversation.cancel(0.01)
+        assert await talk.answers(1) == {"one": CANCELLED}
+        talk.prompt("two")
+        await talk.starts(2)
+        command_id = talk.host.sent("turn/start")[0]["commandId"]
+        item: Json = {"itemId": "i-user", "kind": "userMessage", "turnId": "t1", "revision": 1, "status": "completed"}
+        talk.event("item/completed", item={**item, "commandId": command_id})
+        talk.ack("t1")
+        await settled()
+        talk.ack("t2")
+        talk.end("t1", "failed")
+        await settled()
+        talk.event("turn/started", turnId="t2")
+        talk.message("t2", "wanted")
+        talk.end("t2")
+        assert (await talk.answers(2))["two"] == END_TURN
+        assert talk.log == [("one", CANCELLED), "wanted", ("two", END_TURN)]
+
+
 async def test_a_turn_that_was_stopped_and_asks_again_at_the_next_host_is_stopped_there() -> None:
     async with talking() as talk:
         talk.prompt("one")

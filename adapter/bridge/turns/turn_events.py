@@ -140,11 +140,15 @@ class TurnEvents:
         """Something of a turn is shown; `first`: that was not known before."""
         self._strays.hear(turn_id, self._strays.waiting(self._runs) if first else None)
 
+    def _strays_of(self, run: PromptRun) -> list[str]:
+        """Turns that may be this prompt's, and are not known to be those of one that was stopped."""
+        return [turn_id for turn_id in self._strays.of(run) if not self._projection.is_silenced(turn_id)]
+
     def ended(self, change: TurnEnded) -> None:
         """A turn is over; its prompt is answered with what came of it."""
         turn_id, outcome = change.turn_id, change.outcome
         self._stops.ended(turn_id)
-        for run in [run for run in self._runs if turn_id in self._strays.of(run)]:
+        for run in [run for run in self._runs if turn_id in self._strays_of(run)]:
             run.name(turn_id)
         self._strays.hear(turn_id)
         owners = [run for run in self._runs if turn_id in run.turn_ids]
@@ -183,7 +187,7 @@ class TurnEvents:
     def acknowledged(self, run: PromptRun, turn_id: str) -> None:
         """The host has taken in a prompt under this id; it may have told its turn under another."""
         self._settle_if_paused(run, turn_id)
-        for name in (turn_id, *self._strays.of(run)):
+        for name in (turn_id, *self._strays_of(run)):
             self.settle_if_over(run, name)
 
     def _end_turns(self, turn_ids: Collection[str]) -> None:
