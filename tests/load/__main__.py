@@ -96,7 +96,8 @@ def _figures(rows: list[list[str]]) -> Figures:
             "card ends as it should, stored output is compared byte by byte, each request is answered once, and the "
             "log has no traceback and nothing of the environment. A load fails if the peak of the big form is more "
             f"than {_most()} that of the small one, or if there are more than {MORE_DESCRIPTORS} descriptors more. "
-            "Nothing is dropped; only what waits for a client that is slow is merged."
+            "Nothing is dropped; only pieces of one text that arrive together, or wait for a client that is slow, are "
+            "joined."
         ),
         columns=COLUMNS,
         rows=rows,
