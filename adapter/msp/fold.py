@@ -254,6 +254,8 @@ class SessionFold:
         are acted on like live ones, so questions among them count as asked and a request for them tells nothing new.
         """
         changes: list[Change] = []
+        told: set[str] = set()
+        """Items of which a change is among these: what is told of an item is what is known of it by then."""
         self._order.walk_from(after)
         with self._loading(paging=True, asking=asking):
             for event in events:
@@ -265,8 +267,14 @@ class SessionFold:
                 if isinstance(cursor, str):
                     self.last_durable_cursor = cursor
                     fresh = self._order.visit(cursor)
-                if fresh or method in DECIDED_BY_ORDER:
-                    changes += self._dispatch(method, params)
+                if not fresh and method not in DECIDED_BY_ORDER:
+                    continue
+                for change in self._dispatch(method, params):
+                    if type(change) is ItemChanged:
+                        if change.item.item_id in told:
+                            continue
+                        told.add(change.item.item_id)
+                    changes.append(change)
         self._order.end_walk()
         return changes
 

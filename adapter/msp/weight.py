@@ -9,13 +9,15 @@ from typing import Any
 def weight(value: Any, most: int) -> int:
     """About how many bytes a value from JSON takes; counting ends above `most`, so that it takes no longer than what
     may be kept is worth."""
-    total, rest = 0, [value]
-    while rest and total <= most:
-        part = rest.pop()
+    total, parts = 0, [value]
+    for part in parts:
         total += getsizeof(part)
-        if isinstance(part, dict):
+        if total > most:
+            break
+        kind = type(part)
+        if kind is dict:
             # The keys are few and shared.
-            rest.extend(part.values())
-        elif isinstance(part, list):
-            rest.extend(part)
+            parts += part.values()
+        elif kind is list:
+            parts += part
     return total
