@@ -51,3 +51,18 @@ async def test_n3_a_host_that_dies_while_a_gap_is_read_leaves_nothing_that_is_as
         assert [each for each in talk.shown if each.is_open] == []
         cards = {each["toolCallId"]: each["status"] for each in talk.updates if "status" in each}
         assert cards == {"item-of-a": "failed"}
+
+
+async def test_h5_what_a_waiting_turn_said_is_not_shown_when_its_host_dies_but_with_the_next_message() -> None:
+    async with consenting() as talk:
+        turn = await talk.prompt()
+        talk.host.tell("userInput/request", {"userInputId": "u", "turnId": turn, "questions": [QUESTION]})
+        await talk.answer()
+        said = {"itemId": "m", "turnId": turn, "kind": "agentMessage", "revision": 1, "status": "completed"}
+        talk.host.tell("item/completed", {"item": {**said, "text": "by the way"}})
+        talk.host.die()
+        await settled()
+        assert "by the way" not in talk.text()
+        talk.host.gone = None
+        await talk.prompt("go on")
+        assert talk.text().endswith("by the way")

@@ -216,7 +216,9 @@ class TurnEvents:
         for run in self._runs:
             if (run.named.is_set() or run.expects_host) and not self._has_end(run):
                 run.settle(self._left_by_host(run, why))
-        self.show_text()
+        if self._projection.in_turn:
+            # What waits for the next message is not said because of this.
+            self.show_text()
 
     def _has_end(self, run: PromptRun) -> bool:
         return any(self._gate.has_end(turn_id) or self._session.has_end(turn_id) for turn_id in run.turn_ids)
