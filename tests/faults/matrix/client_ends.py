@@ -49,8 +49,13 @@ class End(NamedTuple):
 def run_end(phase: Phase, end: End) -> Passed:
     """Run a cell; raises if anything is not as it should be."""
     with running(plan_of(phase, end.fault)) as cell:
-        # Who has nothing more to say notices only that stdin has ended.
-        cell.exit_code = 0 if phase.answered and end.go is _is_killed else end.exit_code
+        cell.exit_codes = {end.exit_code}
+        if phase.answered and end.go is _is_killed:
+            # Who has nothing more to say notices only that stdin has ended.
+            cell.exit_codes = {0}
+        elif phase.answered and end.go is _closes_stdout:
+            # That nobody reads may be noticed before there is something more to say.
+            cell.exit_codes.add(0)
         if phase.early:
             cell.arm()
         cell.adapter.initialize(clientCapabilities=client_of(phase))

@@ -77,6 +77,9 @@ that is held is waited for, and loaded anew where it cannot be gone on with."""
 READ_ON: Final = {"closes-stdin": "-32603 hostDied"}
 """The host has loaded the session, and cannot be asked for its past."""
 
+LAST_PAGE: Final = {"closes-stdin": "ok or -32603 hostDied"}
+"""Then it is asked for models, and is answered before it closes stdin or not."""
+
 BESIDE: Final = {
     **SILENT,
     **dict.fromkeys(("closes-stdin", "stops-reading"), f"ok or {_TIMEOUT}"),

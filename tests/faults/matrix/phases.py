@@ -179,7 +179,15 @@ PHASES: Final = (
         shows=shown.past,
         expects=come.READ_ON,
     ),
-    _stored("load-page", "its past is read", steps.load, "view/page", retried=False, shows=shown.past),
+    _stored(
+        "load-page",
+        "its past is read",
+        steps.load,
+        "view/page",
+        retried=False,
+        shows=shown.past,
+        expects=come.LAST_PAGE,
+    ),
     _stored("resume", "the same without its past", steps.resume, "session/resume"),
     _phase(
         "fork-read",
