@@ -63,3 +63,23 @@ class ArrivalOrder:
         self._places[cursor] = self.position
         if len(self._places) > REMEMBERED_CURSORS:
             self._places.popitem(last=False)
+
+
+class Decided:
+    """Where the events stand that decided things last, by the name of the thing."""
+
+    def __init__(self, order: ArrivalOrder) -> None:
+        self._order = order
+        self._places: dict[str, Place] = {}
+
+    def may(self, name: str) -> bool:
+        """Whether the event being applied stands no earlier than the one that decided it last."""
+        return self._places.get(name, START) <= self._order.position
+
+    def note(self, name: str) -> None:
+        """The event being applied has decided it."""
+        self._places[name] = self._order.position
+
+    def forget(self, name: str) -> None:
+        """It will not be decided again."""
+        self._places.pop(name, None)

@@ -12,14 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from adapter.msp.changes import (
-    ApprovalOpened,
-    ApprovalResolved,
-    ApprovalUpdated,
     Change,
     ContextUsageChanged,
     GapSeen,
-    InputOpened,
-    InputSettled,
     ItemChanged,
     RetryScheduled,
     SessionClosed,
@@ -32,12 +27,12 @@ from adapter.msp.changes import (
     TurnStarted,
     Unrecognised,
 )
-from adapter.msp.cursors import START, ArrivalOrder, Place
+from adapter.msp.cursors import ArrivalOrder, Decided
 from adapter.msp.early import EarlyDeltas
 from adapter.msp.facts import DECIDED_BY_ORDER, FACTS, NOTICES, SNAPSHOT_FACTS, SNAPSHOT_VALUES
 from adapter.msp.items import REMEMBERED_SETTLED_BYTES, ItemState, ItemStore
 from adapter.msp.joining import FIRST
-from adapter.msp.pending import Questions
+from adapter.msp.open_questions import OpenQuestions
 from adapter.msp.streams import MESSAGE_FIELD
 from adapter.msp.turns import TurnLedger
 from adapter.msp.vocabulary import OPEN_STATUS, SERVER_REQUESTS
@@ -65,18 +60,16 @@ class SessionFold:
         self.turns = TurnLedger()
         self.facts: dict[str, Params] = {}
         self.last_durable_cursor: str | None = None
-        self._approvals = Questions("approvalId")
-        self._inputs = Questions("userInputId")
         self._early = EarlyDeltas()
         self._order = ArrivalOrder()
-        self._places: dict[str, Place] = {}
+        self._decided = Decided(self._order)
+        self._questions = OpenQuestions(session_id, self._decided)
         self._differing: dict[str, ItemState] = {}
         """Settled in the present turn with another text than was shown: a gap may be told that explains it."""
         self._last_delta: Any = None
         """The cursor of the delta that came last."""
         self._live = True
         self._paging = False
-        self._asking = True
         self._handlers: dict[str, Callable[[Params], Changes]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
@@ -87,13 +80,7 @@ class SessionFold:
             "item/started": partial(self._full_item, default_status=OPEN_STATUS, is_start=True),
             "item/updated": partial(self._full_item, default_status=OPEN_STATUS),
             "item/completed": partial(self._full_item, default_status="completed"),
-            "approval/requested": self._approval_requested,
-            "approval/request": self._approval_requested,
-            "approval/updated": self._approval_updated,
-            "approval/resolved": self._approval_resolved,
-            "userInput/requested": self._input_requested,
-            "userInput/request": self._input_requested,
-            "userInput/settled": self._input_settled,
+            **self._questions.handlers,
             "view/gap": self._gap,
             "session/closed": _session_closed,
         }
@@ -103,12 +90,12 @@ class SessionFold:
     @property
     def open_approvals(self) -> dict[str, Params]:
         """Approvals that wait for a decision, by `approvalId`, each as it stands now."""
-        return self._approvals.open
+        return self._questions.approvals.open
 
     @property
     def open_inputs(self) -> dict[str, Params]:
         """Questions that wait for an answer, by `userInputId`."""
-        return self._inputs.open
+        return self._questions.inputs.open
 
     @property
     def todo(self) -> list[dict[str, Any]]:
@@ -162,36 +149,17 @@ class SessionFold:
         return (TurnEnded(*ended),) if ended else ()
 
     def forget_asked(self) -> None:
-        """The host has gone, and its questions with it: one that the next host tells is a new one to the user, also
-        under the same id."""
-        self._approvals.forget_asked()
-        self._inputs.forget_asked()
+        """See `OpenQuestions.forget_asked`."""
+        self._questions.forget_asked()
 
     @property
     def open_questions(self) -> frozenset[str]:
         """Ids of all open approvals and questions."""
-        return frozenset(self._approvals.open) | frozenset(self._inputs.open)
+        return self._questions.ids
 
     def reconcile(self, pending: Params, before: Collection[str]) -> list[Change]:
-        """Takes an `approval/listPending` result as the truth about open questions (`msp.md §11.5`).
-
-        `before` is what `open_questions` was when the list was asked for: only these can be gone, since a question
-        opened meanwhile may be younger than the list.
-        """
-        changes: list[Change] = []
-        approvals, inputs = _dicts(pending.get("approvals")), _dicts(pending.get("userInputs"))
-        listed = {self._approvals.id_of(params) for params in approvals}
-        listed |= {self._inputs.id_of(params) for params in inputs}
-        for gone in [question for question in before if question not in listed]:
-            if gone in self._approvals.open:
-                changes += self._approval_resolved({"sessionId": self.session_id, "approvalId": gone})
-            elif gone in self._inputs.open:
-                changes += self._input_settled({"sessionId": self.session_id, "userInputId": gone})
-        for params in approvals:
-            changes += self._approval_requested(params)
-        for params in inputs:
-            changes += self._input_requested(params)
-        return changes
+        """See `OpenQuestions.reconcile`; `before` is what `open_questions` was when the list was asked for."""
+        return self._questions.reconcile(pending, before)
 
     # -- history --------------------------------------------------------------------------------------------------
 
@@ -281,11 +249,11 @@ class SessionFold:
     @contextmanager
     def _loading(self, *, paging: bool = False, asking: bool = False) -> Iterator[None]:
         """While history is read: deltas that led to an open item are not in it, and its questions were not asked."""
-        self._live, self._paging, self._asking = False, paging, asking
+        self._live, self._paging, self._questions.asking = False, paging, asking
         try:
             yield
         finally:
-            self._live, self._paging, self._asking = True, False, True
+            self._live, self._paging, self._questions.asking = True, False, True
 
     # -- one event ------------------------------------------------------------------------------------------------
 
@@ -385,34 +353,6 @@ class SessionFold:
         self.turns.retract(params.get("turnId"), params.get("outcome"))
         return _notice(NOTICES["turn/retracted"], params)
 
-    def _approval_requested(self, params: Params) -> Changes:
-        params = _with_turn(params)
-        place = f"approval:{params.get('approvalId')}"
-        if not self._is_newest(place) or not self._approvals.ask(params, asked=self._asking):
-            return ()
-        if self._approvals.id_of(params) in self._approvals.open:
-            self._places[place] = self._order.position
-        return (ApprovalOpened(params),)
-
-    def _approval_updated(self, params: Params) -> Changes:
-        place = f"approval:{params.get('approvalId')}"
-        merged = self._approvals.update(params, asked=self._asking) if self._is_newest(place) else None
-        if merged is None:
-            return ()
-        self._places[place] = self._order.position
-        return (ApprovalUpdated(merged),)
-
-    def _approval_resolved(self, params: Params) -> Changes:
-        self._places.pop(f"approval:{params.get('approvalId')}", None)
-        return (ApprovalResolved(params),) if self._approvals.settle(params) else ()
-
-    def _input_requested(self, params: Params) -> Changes:
-        params = _with_turn(params)
-        return (InputOpened(params),) if self._inputs.ask(params, asked=self._asking) else ()
-
-    def _input_settled(self, params: Params) -> Changes:
-        return (InputSettled(params),) if self._inputs.settle(params) else ()
-
     def _gap(self, params: Params) -> Changes:
         after, following = params.get("after"), params.get("next")
         if not isinstance(after, str) or not isinstance(following, str):
@@ -424,10 +364,10 @@ class SessionFold:
         todo = _todo_items(params) if name == "todoList" else []
         # A status that is told again is news: another one before it may have been lost.
         known = name != "status" and self.facts.get(name) == params
-        if todo is None or not self._is_newest(name) or known:
+        if todo is None or not self._decided.may(name) or known:
             return ()
         self.facts[name] = params
-        self._places[name] = self._order.position
+        self._decided.note(name)
         if name == "todoList":
             return (TodoListChanged(todo),)
         if name == "tokenUsage":
@@ -436,18 +376,6 @@ class SessionFold:
         if name == "contextUsage":
             return (ContextUsageChanged(params),)
         return (SessionFactChanged(name, params),)
-
-    def _is_newest(self, name: str) -> bool:
-        """Whether the event being applied stands no earlier than the one that last decided `name`."""
-        return self._places.get(name, START) <= self._order.position
-
-
-def _with_turn(params: Params) -> Params:
-    """A question whose turn is named by an id or not at all: those are looked up in sets of turns."""
-    turn_id = params.get("turnId")
-    if turn_id is None or isinstance(turn_id, str):
-        return params
-    return {name: value for name, value in params.items() if name != "turnId"}
 
 
 def _retry_scheduled(params: Params) -> Changes:
