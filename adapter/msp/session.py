@@ -112,6 +112,7 @@ class Session:
 
     def read_anew(self) -> None:
         """Read everything from the beginning, for what is not known of it; then see which questions are open."""
+        self._unread_after = None
         self._read_back(self._view.recovery.restart)
 
     def _read_back(self, begin: Callable[[], None]) -> None:
