@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 from msgspec import UNSET, UnsetType
 
 from adapter.acp.text import one_line
-from adapter.wire.envelope import Params
+from adapter.wire.envelope import Params, notification_object
 
 METHOD: Final = "session/update"
 
@@ -67,7 +67,7 @@ class TextChunk:
         return CHUNK_OVERHEAD + self._weight
 
     def params(self) -> Params:
-        """The params of the notification: those of `chunk`, without a detour, since of nothing there are more."""
+        """The params of the notification: those of `chunk`, built at once, since there is one a piece of text."""
         update: Params = {"sessionUpdate": self.variant, "content": {"type": "text", "text": self.text}}
         if self.message_id is not None:
             update["messageId"] = self.message_id
@@ -75,7 +75,7 @@ class TextChunk:
 
     def frame(self) -> dict[str, Any]:
         """The notification."""
-        return {"jsonrpc": "2.0", "method": METHOD, "params": self.params()}
+        return notification_object(METHOD, self.params())
 
 
 def chunk(session_id: str, variant: ChunkVariant, block: dict[str, Any], message_id: str | None = None) -> Params:

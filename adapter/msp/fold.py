@@ -32,6 +32,7 @@ from adapter.msp.early import EarlyDeltas
 from adapter.msp.facts import DECIDED_BY_ORDER, FACTS, NOTICES, SNAPSHOT_FACTS, SNAPSHOT_VALUES
 from adapter.msp.items import REMEMBERED_SETTLED_BYTES, ItemState, ItemStore
 from adapter.msp.joining import FIRST
+from adapter.msp.members import objects_in
 from adapter.msp.open_questions import OpenQuestions
 from adapter.msp.streams import MESSAGE_FIELD
 from adapter.msp.turns import TurnLedger
@@ -172,7 +173,7 @@ class SessionFold:
         self._order.settle(cursor)
         if cursor is not None:
             self.last_durable_cursor = cursor
-        items = _dicts(state.get("items"))
+        items = objects_in(state.get("items"))
         changes = self._take_up(state, items)
         if "activeTurn" in state:
             for item in items:
@@ -185,7 +186,7 @@ class SessionFold:
         """Takes from a snapshot what the pages read after it do not have: facts of which no event tells, and the text
         that has been streamed of what is still open. An event that was read decides against the snapshot: it is no
         older."""
-        opened = [item for item in _dicts(state.get("items")) if item.get("status") == OPEN_STATUS]
+        opened = [item for item in objects_in(state.get("items")) if item.get("status") == OPEN_STATUS]
         changes = self._take_up(state, opened)
         for name, params in self._facts_of(state):
             if name not in self.facts:
@@ -222,8 +223,8 @@ class SessionFold:
         are acted on like live ones, so questions among them count as asked and a request for them tells nothing new.
         """
         changes: list[Change] = []
+        # Items of which a change is among these: what is told of an item is what is known of it by then.
         told: set[str] = set()
-        """Items of which a change is among these: what is told of an item is what is known of it by then."""
         self._order.walk_from(after)
         with self._loading(paging=True, asking=asking):
             for event in events:
@@ -393,8 +394,4 @@ def _notice(name: str, params: Params) -> Changes:
 
 def _todo_items(params: Params) -> list[dict[str, Any]] | None:
     items = params.get("items")
-    return _dicts(items) if isinstance(items, list) else None
-
-
-def _dicts(values: object) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    return objects_in(items) if isinstance(items, list) else None

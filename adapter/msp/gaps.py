@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -227,14 +228,15 @@ class GapRecovery:
         Not where something of that may be missing, or where a single old event that was delivered once more is all that
         both have.
         """
-        held = [cursor for method, params in self._held if (cursor := _durable_cursor(method, params)) is not None]
-        is_whole = not (self._overflowed or self._once_more or any(method == "view/gap" for method, _ in self._held))
-        cursors = [_cursor_of(event) for event in events]
-        if not is_whole or not held or held[0] not in cursors:
+        durable = (cursor for each in self._held if (cursor := _durable_cursor(*each)) is not None)
+        first, cursors = next(durable, None), [_cursor_of(event) for event in events]
+        if first is None or first not in cursors or self._overflowed or self._once_more:
             return events, False
-        at = cursors.index(held[0])
+        at = cursors.index(first)
         common = len(events) - at
-        if cursors[at:] != held[:common] or (common == 1 and not is_last):
+        is_same = cursors[at:] == [first, *islice(durable, common - 1)]
+        is_whole = not any(method == "view/gap" for method, _ in self._held)
+        if not (is_same and is_whole) or (common == 1 and not is_last):
             return events, False
         return events[:at], True
 

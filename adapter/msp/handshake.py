@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from adapter.msp.members import object_in
+
 CLIENT_NAME: Final = "muse_adapter"
 UNUSED_NOTIFICATIONS: Final = ("usage/changed", "plugin/changed", "plugin/marketplaceChanged", "session/listChanged")
 """Opted out of: nothing here reads them."""
@@ -33,7 +35,7 @@ class Handshake(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, result: dict[str, Any]) -> Handshake:
         """The view of an `initialize` result."""
-        server = _object(result.get("serverInfo"))
+        server = object_in(result.get("serverInfo"))
         granted = result.get("grantedCapabilities")
         durability = result.get("sessionDurability", "durable")
         problem = None
@@ -42,7 +44,7 @@ class Handshake(msgspec.Struct, frozen=True):
         return cls(
             server_name=_text(server.get("name")),
             server_version=_text(server.get("version")),
-            fingerprint=_text(_object(result.get("schema")).get("fingerprint")),
+            fingerprint=_text(object_in(result.get("schema")).get("fingerprint")),
             granted=frozenset(name for name in granted if isinstance(name, str))
             if isinstance(granted, list)
             else frozenset(),
@@ -70,10 +72,6 @@ def initialize_params(client_version: str, capabilities: dict[str, Any]) -> dict
     if capabilities:
         params["capabilities"] = capabilities
     return params
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:

@@ -18,6 +18,7 @@ from adapter.msp.changes import Change
 from adapter.msp.errors import MalformedResult, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.host import Host
+from adapter.msp.members import object_in
 from adapter.wire.envelope import Params
 
 log = logging.getLogger("adapter.msp")
@@ -76,8 +77,8 @@ class Opened(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, result: Params) -> Opened:
         """The view of a result."""
-        row, history = _object(result.get("session")), _object(result.get("history"))
-        snapshot = _object(history.get("snapshot"))
+        row, history = object_in(result.get("session")), object_in(result.get("history"))
+        snapshot = object_in(history.get("snapshot"))
         state = snapshot.get("state")
         items = history.get("items")
         is_snapshot = isinstance(state, dict) and snapshot.get("schemaVersion", SNAPSHOT_SCHEMA) == SNAPSHOT_SCHEMA
@@ -90,10 +91,6 @@ class Opened(msgspec.Struct, frozen=True):
             is_snapshot=is_snapshot,
             none_reason=_text(history.get("noneReason")),
         )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str | None:

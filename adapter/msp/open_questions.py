@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from adapter.msp.changes import ApprovalOpened, ApprovalResolved, ApprovalUpdated, Change, InputOpened, InputSettled
 from adapter.msp.cursors import Decided
+from adapter.msp.members import objects_in
 from adapter.msp.pending import Questions
 
 Params = dict[str, Any]
@@ -51,7 +52,7 @@ class OpenQuestions:
         meanwhile may be younger than the list.
         """
         changes: list[Change] = []
-        approvals, inputs = _dicts(pending.get("approvals")), _dicts(pending.get("userInputs"))
+        approvals, inputs = objects_in(pending.get("approvals")), objects_in(pending.get("userInputs"))
         listed = {self.approvals.id_of(params) for params in approvals}
         listed |= {self.inputs.id_of(params) for params in inputs}
         for gone in [question for question in before if question not in listed]:
@@ -100,7 +101,3 @@ def _with_turn(params: Params) -> Params:
     if turn_id is None or isinstance(turn_id, str):
         return params
     return {name: value for name, value in params.items() if name != "turnId"}
-
-
-def _dicts(values: object) -> list[Params]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

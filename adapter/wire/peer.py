@@ -226,21 +226,17 @@ class Peer:
         join = self._options.join
         # Taken out one by one, so that a long line is gone when its frame is worked on.
         lines.reverse()
-        ahead: tuple[Line | Oversize, envelope.Frame] | None = None
-        while lines or ahead is not None:
-            line, frame = ahead or _next(lines)
-            ahead = None
-            while lines and join is not None and type(frame) is envelope.Notification:
-                ahead = _next(lines)
-                behind = ahead[1]
-                if (
-                    type(behind) is not envelope.Notification
-                    or behind.method != frame.method
-                    or not join(frame.method, frame.params, behind.params)
-                ):
-                    break
-                ahead = None
-            self._handle(line, frame, tasks)
+        before: tuple[Line | Oversize, envelope.Frame] | None = None
+        while lines:
+            line = lines.pop()
+            frame = envelope.read_line(line)
+            if before is not None:
+                if join is not None and _join(join, before[1], frame):
+                    continue
+                self._handle(*before, tasks)
+            before = line, frame
+        if before is not None:
+            self._handle(*before, tasks)
 
     def _handle(self, line: Line | Oversize, frame: envelope.Frame, tasks: TaskGroup) -> None:
         try:
@@ -376,6 +372,10 @@ class Peer:
         await self._writer.flushed()
 
 
-def _next(lines: list[Line | Oversize]) -> tuple[Line | Oversize, envelope.Frame]:
-    line = lines.pop()
-    return line, envelope.read_line(line)
+def _join(join: Callable[[str, Params, Params], bool], earlier: envelope.Frame, later: envelope.Frame) -> bool:
+    return (
+        type(earlier) is envelope.Notification
+        and type(later) is envelope.Notification
+        and earlier.method == later.method
+        and join(earlier.method, earlier.params, later.params)
+    )
