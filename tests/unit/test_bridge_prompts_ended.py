@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from adapter.msp.errors import HostClosed, MspError
-from tests.unit.test_bridge_prompts import END_TURN, Talk, settled, talking, two_of_them
+from tests.talking import END_TURN, Talk, settled, talking, two_of_them
 
 pytestmark = pytest.mark.anyio
 

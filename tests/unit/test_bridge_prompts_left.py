@@ -10,7 +10,7 @@ import pytest
 from adapter.msp.errors import HostClosed
 from adapter.msp.host import Host
 from tests.consenting import consenting, decided
-from tests.unit.test_bridge_prompts import CANCELLED, END_TURN, Talk, settled, talking
+from tests.talking import CANCELLED, END_TURN, Talk, settled, talking
 from tests.wired import until
 
 pytestmark = pytest.mark.anyio
