@@ -87,6 +87,8 @@ class SessionFold:
         }
         for method, name in NOTICES.items():
             self._handlers.setdefault(method, partial(_notice, name))
+        for method, name in FACTS.items():
+            self._handlers[method] = partial(self._fact, name)
 
     @property
     def open_approvals(self) -> dict[str, Params]:
@@ -228,16 +230,16 @@ class SessionFold:
         self._order.walk_from(after)
         with self._loading(paging=True, asking=asking):
             for event in events:
-                method, params = (event.get("method"), event.get("params")) if isinstance(event, dict) else (None, None)
+                if not isinstance(event, dict):
+                    continue
+                method, params = event.get("method"), event.get("params")
                 if not isinstance(method, str) or not isinstance(params, dict):
                     continue
                 cursor = params.get("viewCursor")
-                fresh = True
                 if isinstance(cursor, str):
                     self.last_durable_cursor = cursor
-                    fresh = self._order.visit(cursor)
-                if not fresh and method not in DECIDED_BY_ORDER:
-                    continue
+                    if not self._order.visit(cursor) and method not in DECIDED_BY_ORDER:
+                        continue
                 for change in self._dispatch(method, params):
                     if type(change) is ItemChanged:
                         if change.item.item_id in told:
@@ -259,9 +261,6 @@ class SessionFold:
     # -- one event ------------------------------------------------------------------------------------------------
 
     def _dispatch(self, method: str, params: Params) -> Changes:
-        fact = FACTS.get(method)
-        if fact is not None:
-            return self._fact(fact, params)
         handler = self._handlers.get(method)
         return handler(params) if handler else (Unrecognised(method),)
 
@@ -293,14 +292,16 @@ class SessionFold:
             return ()
         item, first = applied
         item.ahead = self._paging
-        texts: list[Change] = self._begin(item, is_start) if first else []
-        texts += [TextAppended(item, field, text) for field, text in item.catch_up()]
+        changes: list[Change] = [ItemChanged(item, True), *self._begin(item, is_start)] if first else []
+        for field, text in item.catch_up():
+            changes.append(TextAppended(item, field, text))
         if item.differs and not item.is_open:
             self._differ(item)
             if not self._paging:
-                texts += self.restate()
-        changed = ItemChanged(item, first)
-        return [changed, *texts] if first else [*texts, changed]
+                changes += self.restate()
+        if not first:
+            changes.append(ItemChanged(item, False))
+        return changes
 
     def _differ(self, item: ItemState) -> None:
         """Remember an item whose text is another one than was shown, instead of older ones if those are too much."""

@@ -61,14 +61,24 @@ class ItemState:
         self.frozen = False
         self.ahead = False
         self.holed = False
-        self.differs: list[str] = []
+        self.differs: tuple[str, ...] = ()
         self.weight = 0
-        self._restated: list[tuple[str, str]] = []
+        self._restated: tuple[tuple[str, str], ...] = ()
         self._streams: dict[str, StreamedText] = {}
 
     @property
     def is_open(self) -> bool:
         return self.status == OPEN_STATUS
+
+    def take(self, raw: dict[str, Any], revision: int, default_status: str) -> None:
+        """Become what this full object says; its texts are not shown yet."""
+        self.raw, self.revision = raw, revision
+        kind, status, turn_id = raw.get("kind"), raw.get("status"), raw.get("turnId")
+        if isinstance(kind, str) and kind:
+            self.kind = kind
+        self.status = status if isinstance(status, str) and status else default_status
+        if isinstance(turn_id, str):
+            self.turn_id = turn_id
 
     def text(self, field: str) -> str:
         """The text of a streamable field: the host's own once the item is settled, what was streamed until then."""
@@ -103,12 +113,17 @@ class ItemState:
         showing it a second time would be worse. `restate` is for text that is known to have a hole.
         """
         missing = []
-        self.differs = []
+        self.differs = ()
         for field, whole in self._whole_texts():
-            stream = self._streams.setdefault(field, StreamedText())
+            stream = self._streams.get(field)
+            if stream is None:
+                self._streams[field] = StreamedText(whole)
+                if whole:
+                    missing.append((field, whole))
+                continue
             suffix = stream.missing_from(whole)
             if suffix is None:
-                self.differs.append(field)
+                self.differs += (field,)
             elif suffix:
                 stream.append(suffix)
                 missing.append((field, suffix))
@@ -121,7 +136,7 @@ class ItemState:
         is shown by redrawing."""
         differing = [(field, whole) for field, whole in self._whole_texts() if whole and field in self.differs]
         texts = [text for text in differing if text[0] != OUTPUT_FIELD and text not in self._restated]
-        self._restated += texts
+        self._restated += (*texts,)
         return texts
 
     def continues(self, deltas: list[tuple[str, str]]) -> bool:
@@ -134,15 +149,17 @@ class ItemState:
 
     def weigh(self) -> None:
         """Find out how much it takes: its full object, and text that is not in that."""
-        whole = dict(self._whole_texts())
-        self.weight = weight(self.raw, REMEMBERED_SETTLED_BYTES) + sum(
-            stream.length
-            for field, stream in self._streams.items()
-            if stream.missing_from(whole.get(field, "")) is None and (field != OUTPUT_FIELD or field not in whole)
-        )
+        self.weight = weight(self.raw, REMEMBERED_SETTLED_BYTES)
+        if self._streams:
+            whole = dict(self._whole_texts())
+            self.weight += sum(
+                stream.length
+                for field, stream in self._streams.items()
+                if stream.missing_from(whole.get(field, "")) is None and (field != OUTPUT_FIELD or field not in whole)
+            )
 
     def _whole_texts(self) -> list[tuple[str, str]]:
-        texts = list(whole_texts(self.kind, self.raw))
+        texts = whole_texts(self.kind, self.raw)
         if self.kind == "reasoning" and not self.is_open and not texts and not self._streams.keys() - {MESSAGE_FIELD}:
             # Without a summary the unabridged text is all there is; it is never streamed.
             thought = self.raw.get("text")
@@ -189,33 +206,27 @@ class ItemStore:
         if not isinstance(item_id, str) or not item_id:
             return None
         item = self._items.get(item_id)
-        known = item.revision if item else self._revisions.get(item_id, 0)
+        known = self._revisions.get(item_id) if item is None else item.revision
         revision = raw.get("revision")
-        if not isinstance(revision, int) or isinstance(revision, bool):
-            revision = known + 1
-        first = item is None and item_id not in self._revisions
-        if revision <= known and not first:
+        if type(revision) is not int:
+            revision = (known or 0) + 1
+        if known is not None and revision <= known:
             return None
         if item is None:
             item = self._items[item_id] = ItemState(item_id)
-        item.revision = revision
-        item.raw = raw
-        item.kind = _word(raw.get("kind"), item.kind)
-        item.status = _word(raw.get("status"), default_status)
-        turn_id = raw.get("turnId")
-        item.turn_id = turn_id if isinstance(turn_id, str) else item.turn_id
-        if self._revisions.pop(item_id, None) is not None:
+        item.take(raw, revision, default_status)
+        if known is not None and self._revisions.pop(item_id, None) is not None:
             # It comes back changed. Its text was shown when we still had it, so none of it is news.
             item.catch_up()
             item.frozen = True
         self._keep(item)
-        return item, first
+        return item, known is None
 
     def _keep(self, item: ItemState) -> None:
         if item.item_id in self._settled:
             del self._settled[item.item_id]
             self._settled_bytes -= item.weight
-        if item.is_open:
+        if item.status == OPEN_STATUS:
             return
         item.weigh()
         self._settled[item.item_id] = None
@@ -235,7 +246,3 @@ class ItemStore:
         self._revisions[item_id] = item.revision
         if len(self._revisions) > REMEMBERED_REVISIONS:
             self._revisions.popitem(last=False)
-
-
-def _word(value: object, default: str) -> str:
-    return value if isinstance(value, str) and value else default

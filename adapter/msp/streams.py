@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 # A field's text kept for comparison with the final one. A final item must fit one frame (10 MiB), so text that grew
@@ -24,22 +23,25 @@ _OUTPUT_KINDS: Final = frozenset({"toolCall", "userShell"})
 
 
 class StreamedText:
-    """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters."""
+    """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters; `whole` is what was shown at once, which
+    somebody keeps anyway."""
 
-    __slots__ = ("_blocks", "_chunks", "_length")
+    __slots__ = ("_apart", "_length", "_pieces")
 
-    def __init__(self) -> None:
-        self._blocks: list[str] = []
-        self._chunks: list[str] = []
-        self._length = 0
+    def __init__(self, whole: str = "") -> None:
+        self._pieces = [whole]
+        # How many pieces at the end are as they came.
+        self._apart = 0
+        self._length = len(whole)
 
     def append(self, text: str) -> None:
         self._length += len(text)
         if self._length <= STREAMED_TEXT_LIMIT:
-            self._chunks.append(text)
-            if len(self._chunks) == CHUNKS_APART:
-                self._blocks.append("".join(self._chunks))
-                self._chunks.clear()
+            self._pieces.append(text)
+            self._apart += 1
+            if self._apart == CHUNKS_APART:
+                self._pieces[-CHUNKS_APART:] = ["".join(self._pieces[-CHUNKS_APART:])]
+                self._apart = 0
 
     @property
     def is_full(self) -> bool:
@@ -48,21 +50,20 @@ class StreamedText:
 
     def text(self) -> str:
         """The text so far; its beginning, if it grew past the limit."""
-        if self._chunks or len(self._blocks) > 1:
-            self._blocks = ["".join([*self._blocks, *self._chunks])]
-            self._chunks.clear()
-        return self._blocks[0] if self._blocks else ""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+            self._apart = 0
+        return self._pieces[0]
 
     def become(self, whole: str) -> None:
         """Let the text be this one, which somebody keeps anyway: it takes no room then. What was shown beyond it stays
         shown: of a longer text that comes after it only the rest is missing."""
-        self._blocks, self._length = [whole], max(self._length, len(whole))
-        self._chunks.clear()
+        self._pieces, self._apart, self._length = [whole], 0, max(self._length, len(whole))
 
     @property
     def length(self) -> int:
         """Characters that are kept."""
-        return sum(map(len, self._blocks)) + sum(map(len, self._chunks))
+        return sum(map(len, self._pieces))
 
     def missing_from(self, final: str) -> str | None:
         """What of `final` was not shown yet; None when it does not continue what was shown."""
@@ -88,18 +89,16 @@ def is_streamable(kind: str, field: str) -> bool:
     )
 
 
-def whole_texts(kind: str, raw: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def whole_texts(kind: str, raw: dict[str, Any]) -> list[tuple[str, str]]:
     """The streamable texts that a full item carries, as (field, text) in reading order."""
     if kind == "agentMessage":
-        value = raw.get("text")
-        if isinstance(value, str):
-            yield MESSAGE_FIELD, value
-    elif kind in _OUTPUT_KINDS:
-        value = raw.get("visibleOutput")
-        if isinstance(value, str):
-            yield OUTPUT_FIELD, value
-    elif kind == "reasoning":
+        text = raw.get("text")
+        return [(MESSAGE_FIELD, text)] if isinstance(text, str) else []
+    if kind in _OUTPUT_KINDS:
+        output = raw.get("visibleOutput")
+        return [(OUTPUT_FIELD, output)] if isinstance(output, str) else []
+    if kind == "reasoning":
         summary = raw.get("summary")
-        for index, part in enumerate(summary[:SUMMARY_PARTS_LIMIT] if isinstance(summary, list) else ()):
-            if isinstance(part, str):
-                yield f"{SUMMARY_PREFIX}{index}", part
+        parts = enumerate(summary[:SUMMARY_PARTS_LIMIT] if isinstance(summary, list) else ())
+        return [(f"{SUMMARY_PREFIX}{index}", part) for index, part in parts if isinstance(part, str)]
+    return []
