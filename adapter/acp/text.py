@@ -19,6 +19,9 @@ def one_line(text: str, limit: int = TITLE_LENGTH) -> str:
     """`text` as one line of at most `limit` characters, without controls; what was cut off shows as an ellipsis."""
     # Only the beginning can show, so a text of megabytes is not searched; blanks may fold together, hence the factor.
     text = text.strip()
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        # The common case, kept fast: of all blanks, controls and marks only a single space is printable.
+        return text
     beginning = text[: 4 * limit]
     line = _BLANKS_AND_CONTROLS.sub(" ", _DIRECTIONS.sub("", beginning)).strip()
     if len(line) <= limit and len(beginning) == len(text):
@@ -29,7 +32,7 @@ def one_line(text: str, limit: int = TITLE_LENGTH) -> str:
 def fenced(text: str, info: str = "") -> str:
     """`text` as a Markdown code block whose fence is longer than any run of backticks inside; `info` names its
     language."""
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    longest = max(map(len, _BACKTICKS.findall(text))) if "`" in text else 0
     fence = "`" * max(3, longest + 1)
     end = "" if not text or text.endswith("\n") else "\n"
     return f"{fence}{_NOT_INFO.sub('', info)}\n{text}{end}{fence}"

@@ -25,6 +25,9 @@ PlanStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"]
 
+_MEMBERS: Final = {"raw_input": "rawInput", "raw_output": "rawOutput"}
+_LISTS: Final = frozenset({"content", "locations"})
+
 CHUNK_OVERHEAD = 200
 """About how many bytes a text chunk has beside its text."""
 
@@ -105,14 +108,14 @@ def tool_call(
     session_id: str, tool_call_id: str, title: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[CardFields]
 ) -> Params:
     """A new card."""
-    return _update(session_id, "tool_call", meta, **tool_call_fields(tool_call_id, title=title, **fields))
+    return _card(session_id, "tool_call", meta, tool_call_fields(tool_call_id, title=title, **fields))
 
 
 def tool_call_update(
     session_id: str, tool_call_id: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[ChangedFields]
 ) -> Params:
     """A change of a card; what is not given stays as it was. Lists replace the earlier ones as a whole."""
-    return _update(session_id, "tool_call_update", meta, **tool_call_fields(tool_call_id, **fields))
+    return _card(session_id, "tool_call_update", meta, tool_call_fields(tool_call_id, **fields))
 
 
 def tool_call_fields(tool_call_id: str, **fields: Unpack[ChangedFields]) -> dict[str, Any]:
@@ -121,18 +124,14 @@ def tool_call_fields(tool_call_id: str, **fields: Unpack[ChangedFields]) -> dict
     An empty `content` or `locations` is left out: as a whole replacement it would wipe what the card shows
     (`fault-cases.md J3`).
     """
-    title, content, locations = fields.get("title"), fields.get("content"), fields.get("locations")
-    return _present(
-        toolCallId=tool_call_id,
-        title=None if title is None else one_line(title),
-        name=fields.get("name"),
-        kind=fields.get("kind"),
-        status=fields.get("status"),
-        content=list(content) if content else None,
-        locations=list(locations) if locations else None,
-        rawInput=fields.get("raw_input"),
-        rawOutput=fields.get("raw_output"),
-    )
+    members: dict[str, Any] = {"toolCallId": tool_call_id}
+    for name, value in fields.items():
+        if value is None or (name in _LISTS and not value):
+            continue
+        members[_MEMBERS.get(name, name)] = value
+    if "title" in members:
+        members["title"] = one_line(members["title"])
+    return members
 
 
 def location(path: str, line: int | None = None) -> dict[str, Any]:
@@ -226,6 +225,13 @@ def compaction(
         summary=list(summary) if summary else None,
         error=error,
     )
+
+
+def _card(session_id: str, variant: str, meta: dict[str, Any] | None, fields: dict[str, Any]) -> Params:
+    update = {"sessionUpdate": variant} | fields
+    if meta is not None:
+        update["_meta"] = meta
+    return {"sessionId": session_id, "update": update}
 
 
 def _update(session_id: str, variant: str, meta: dict[str, Any] | None, **members: Any) -> Params:

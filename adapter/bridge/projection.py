@@ -14,7 +14,7 @@ from adapter.acp import updates
 from adapter.bridge.stored_output.contract import KEY as OUTPUT_KEY
 from adapter.bridge.tool_cards.card_board import CardBoard
 from adapter.bridge.tool_cards.card_style import CardStyle
-from adapter.bridge.tool_cards.cards import outlives_turn, user_text
+from adapter.bridge.tool_cards.cards import MESSAGE_KINDS, outlives_turn, user_text
 from adapter.bridge.tool_cards.diffs import Diffs
 from adapter.bridge.turns.held_text import HeldText
 from adapter.msp.changes import Change, ItemChanged, TextAppended, TextRestated
@@ -48,7 +48,7 @@ class Projection:
         is_reading_back: Callable[[], bool] = lambda: False,
     ) -> None:
         self.session_id = style.session_id
-        self._in_turn = False
+        self._in_turn = self._replaying = False
         self._style = style
         self._is_reading_back = is_reading_back
         self._peer = peer
@@ -86,11 +86,11 @@ class Projection:
     @property
     def replaying(self) -> bool:
         """Whether stored history is being shown: then the user's own messages are part of it."""
-        return self._board.replaying
+        return self._replaying
 
     @replaying.setter
     def replaying(self, begins: bool) -> None:
-        self._board.replaying = begins
+        self._replaying = self._board.replaying = begins
 
     def hold(self, turn_id: str) -> None:
         """Keep the text of this turn for the next prompt while there is none."""
@@ -197,7 +197,7 @@ class Projection:
     def _chunk(self, variant: updates.ChunkVariant, item: ItemState, text: str, message_id: str | None = None) -> None:
         message_id = message_id or item.item_id
         is_late = item.turn_id in self._ended_turns
-        if (self._in_turn and not is_late) or self.replaying:
+        if (self._in_turn and not is_late) or self._replaying:
             return self._send_text(variant, text, message_id)
         # Late text that is read back belongs to an answer that was given before the host could be asked for all of it.
         reading_back = is_late and self._is_reading_back()
@@ -226,8 +226,11 @@ class Projection:
 
     def _item(self, change: ItemChanged) -> None:
         item = change.item
-        if self.replaying and item.kind == "userMessage":
-            self._chunk("user_message_chunk", item, user_text(item))
+        if item.kind in MESSAGE_KINDS:
+            # Their text is told as it comes; what the user said is known to the client but for that of the past.
+            if self._replaying and item.kind == "userMessage":
+                self._chunk("user_message_chunk", item, user_text(item))
+            return
         # Work that outlives turns still ends: its card has stayed open.
         if item.turn_id not in self._silenced or self._board.is_open(item.item_id):
             self._board.show(item, is_late=item.turn_id in self._ended_turns and not outlives_turn(item))

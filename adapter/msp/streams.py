@@ -23,8 +23,8 @@ _OUTPUT_KINDS: Final = frozenset({"toolCall", "userShell"})
 
 
 class StreamedText:
-    """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters; `whole` is what was shown at once, which
-    somebody keeps anyway."""
+    """What has been shown of one field, up to `STREAMED_TEXT_LIMIT` characters; `whole` was shown at once, and somebody
+    keeps it anyway."""
 
     __slots__ = ("_apart", "_length", "_pieces")
 

@@ -34,6 +34,7 @@ from adapter.bridge.tool_cards.cards import (
     is_command,
     label_of,
     outlives_turn,
+    tool_of,
 )
 from adapter.bridge.tool_cards.compactions import Compactions
 from adapter.bridge.tool_cards.diffs import READ_SECONDS, Content, Diffs
@@ -251,7 +252,8 @@ class CardBoard:
     def _read_changes(self, shown: ShownCard) -> None:
         """Find out what a call changes, as soon as it is seen: before it is made, or it cannot be told any more."""
         item = shown.item
-        change = self._diffs.change(item.raw.get("tool"), arguments_of(item))
+        makes_changes = tool_of(item).change is not None
+        change = self._diffs.change(item.raw.get("tool"), arguments_of(item)) if makes_changes else None
         previewed = self._diffs.previewed(item.item_id)
         if previewed is not None:
             shown.changes = previewed

@@ -11,6 +11,7 @@ from typing import Any, Final
 from adapter.acp.text import one_line
 from adapter.bridge.bounded_text import bound_text, with_notice
 from adapter.msp.items import ItemState
+from adapter.msp.members import objects_in
 
 MOST_PICTURES: Final = 20
 MOST_CHILDREN: Final = 100
@@ -38,7 +39,10 @@ _ENDED_WELL: Final = frozenset({"completed"})
 def notes(item: ItemState, structured: dict[str, Any] | None = None) -> str:
     """One line each; `structured` is what a command's result says of itself."""
     raw = item.raw
-    lines = [*_rich_content(raw), *_about(item)]
+    lines = _rich_content(raw)
+    about = _ABOUT.get(item.kind)
+    if about is not None:
+        lines += about(item)
     if item.is_open:
         lines += _standing(raw)
     else:
@@ -59,8 +63,8 @@ def described(entry: dict[str, Any]) -> str:
 
 def is_stand_in(output: str, raw: dict[str, Any]) -> bool:
     """Whether an output only stands for the pictures that are described beside it."""
-    kinds = {str(entry.get("type")) for entry in _list(raw.get("modelVisibleContent")) if isinstance(entry, dict)}
-    return output.strip() in {f"[{kind}]" for kind in kinds}
+    kinds = {str(entry.get("type")) for entry in objects_in(raw.get("modelVisibleContent"))}
+    return bool(kinds) and output.strip() in {f"[{kind}]" for kind in kinds}
 
 
 def result_facts(raw: dict[str, Any]) -> dict[str, Any]:
@@ -129,14 +133,11 @@ def _failure(item: ItemState) -> str | None:
 
 def _exit(raw: dict[str, Any], structured: dict[str, Any]) -> str | None:
     """How a command ended, if not well; whether that is a failure, the status says (`fault-cases.md J4`)."""
-    signal = next(
-        (value for value in (raw.get("exitSignal"), structured.get("exitSignal")) if type(value) is int), None
-    )
+    signal = _first_number(raw.get("exitSignal"), structured.get("exitSignal"))
     if signal is not None:
         return f"ended by signal {signal}"
-    codes = (raw.get("exitCode"), structured.get("exitCode"), structured.get("exit_code"))
-    code = next((value for value in codes if type(value) is int), 0)
-    return f"exit code {code}" if code != 0 else None
+    code = _first_number(raw.get("exitCode"), structured.get("exitCode"), structured.get("exit_code"))
+    return f"exit code {code}" if code else None
 
 
 def _duration(raw: dict[str, Any]) -> str | None:
@@ -148,12 +149,6 @@ def _duration(raw: dict[str, Any]) -> str | None:
 
 
 # -- what it is about
-
-
-def _about(item: ItemState) -> Iterator[str]:
-    tell = _ABOUT.get(item.kind)
-    if tell is not None:
-        yield from tell(item)
 
 
 def _subagent(item: ItemState) -> Iterator[str]:
@@ -176,7 +171,7 @@ def _subagent(item: ItemState) -> Iterator[str]:
 
 def _workflow(item: ItemState) -> Iterator[str]:
     raw = item.raw
-    children = [child for child in _list(raw.get("children")) if isinstance(child, dict)]
+    children = objects_in(raw.get("children"))
     yield from (_child(child) for child in children[:MOST_CHILDREN])
     if len(children) > MOST_CHILDREN:
         yield f"[{len(children) - MOST_CHILDREN} more]"
@@ -206,7 +201,7 @@ def _web_search(item: ItemState) -> Iterator[str]:
     raw = item.raw
     told = [_words(raw.get(name), 1000) for name in ("url", "pattern")]
     yield from (words for words in told if words)
-    results = [result for result in _list(raw.get("results")) if isinstance(result, dict)]
+    results = objects_in(raw.get("results"))
     for result in results[:MOST_RESULTS]:
         title, url = _words(result.get("title")), _words(result.get("url"), 2000)
         yield f"- {' '.join(filter(None, [title, f'<{url}>' if url else None]))}"
@@ -256,7 +251,7 @@ def _usage(usage: Any) -> Iterator[str]:
 
 def _rich_content(raw: dict[str, Any]) -> list[str]:
     """One line for each picture the model saw: what it was, never a path or caption in the place of its bytes."""
-    entries = [entry for entry in _list(raw.get("modelVisibleContent")) if isinstance(entry, dict)]
+    entries = objects_in(raw.get("modelVisibleContent"))
     lines = [described(entry) for entry in entries[:MOST_PICTURES]]
     return [*lines, f"[{len(entries) - MOST_PICTURES} more]"] if len(entries) > MOST_PICTURES else lines
 
@@ -277,9 +272,12 @@ def _number(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
+def _first_number(*values: Any) -> int | None:
+    for value in values:
+        if type(value) is int:
+            return value
+    return None
+
+
 def _members(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

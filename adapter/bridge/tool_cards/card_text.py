@@ -45,9 +45,9 @@ def card_text(item: ItemState, style: CardStyle, *, is_command: bool, in_termina
     `in_terminal`: a terminal shows it, and the text is what there is to say beside it."""
     output, structured = _structured(item)
     output = "" if is_stand_in(output, item.raw) else output
-    shown = _text(item, style, output, structured, is_command=is_command, in_terminal=in_terminal)
+    text, truncated = _text(item, style, output, structured, is_command=is_command, in_terminal=in_terminal)
     facts = {} if item.is_open else result_facts(item.raw)
-    return msgspec.structs.replace(shown, raw_output=(structured or {}) | facts or None, printed=output)
+    return CardText(text, truncated, raw_output=(structured or {}) | facts or None, printed=output)
 
 
 def _text(
@@ -58,29 +58,30 @@ def _text(
     *,
     is_command: bool,
     in_terminal: bool,
-) -> CardText:
+) -> tuple[str | None, dict[str, Any] | None]:
+    """The text, and what is missing in it."""
     beside = notes(item, structured)
     if not output:
         bounded = bound_text(beside)
         if not bounded.truncated:
-            return CardText(beside or None)
-        return CardText(with_notice(bounded, _notice(bounded, bounded.total_bytes, "")))
+            return beside or None, None
+        return with_notice(bounded, _notice(bounded, bounded.total_bytes, "")), None
     beside = _cut(beside, NOTES_BYTES)
     host_cut = item.raw.get("truncated") is True
     if in_terminal and not host_cut:
-        return CardText(beside or None)
+        return beside or None, None
     room = CARD_TEXT_BYTES - FENCES_BYTES - len(beside.encode("utf-8", "replace"))
     bounded = whole_text(output) if in_terminal else bound_text(output, room)
     show = _code_block if is_command else close_fence
     if not bounded.truncated and not host_cut:
-        return CardText("\n".join(filter(None, [_code_block(output) if is_command else output, beside])))
+        return "\n".join(filter(None, [_code_block(output) if is_command else output, beside])), None
     reference = read_reference(item.raw.get(OUTPUT_MEMBER))
     total = bounded.total_bytes if not host_cut else reference.byte_len if reference else None
     # Text made of a structured result, or shown for bytes that may be no text, says nothing about an offset.
     read_from = bounded.head_bytes if structured is None and _is_text(reference) else 0
     notice = _notice(bounded, total, _advice(item, style, read_from, reference))
     ends = ("", "") if in_terminal else (show(bounded.head), show(bounded.tail) if bounded.tail else "")
-    return CardText("\n".join(filter(None, [ends[0], notice, ends[1], beside])), _facts(bounded, total))
+    return "\n".join(filter(None, [ends[0], notice, ends[1], beside])), _facts(bounded, total)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -77,22 +77,22 @@ class Card(msgspec.Struct, frozen=True):
         members: dict[str, Any] = {"title": self.title, "kind": self.kind, "status": self.status}
         if self.content:
             members["content"] = self.content
+        if self.places:
+            members["locations"] = [updates.location(path, line) for path, line in self.places]
         if self.raw_input is not None:
             members["rawInput"] = self.raw_input
         if self.raw_output is not None:
             members["rawOutput"] = self.raw_output
-        if self.places:
-            members["locations"] = [updates.location(path, line) for path, line in self.places]
         return members
 
 
 def is_card(item: ItemState) -> bool:
     """Whether the item is shown as a card."""
+    if item.kind in MESSAGE_KINDS:
+        return False
     if tool_of(item).hidden:
         return item.status not in _NOTHING_WRONG
-    if item.kind in CARD_KINDS:
-        return True
-    return item.kind not in MESSAGE_KINDS and (bool(item.raw.get("fallbackText")) or has_reference(item.raw))
+    return item.kind in CARD_KINDS or bool(item.raw.get("fallbackText")) or has_reference(item.raw)
 
 
 def outlives_turn(item: ItemState) -> bool:
@@ -142,7 +142,7 @@ def card_of(
         status=_STATUS.get(item.status, "failed"),
         content=content,
         raw_input=bounded_input(raw.get("args"), arguments),
-        raw_output=bounded_input(repr(shown.raw_output), shown.raw_output),
+        raw_output=shown.raw_output and bounded_input(repr(shown.raw_output), shown.raw_output),
         places=tuple(places(tool, arguments, style.workspace)),
         meta=meta,
         name=one_line(name) if isinstance(name, str) and name else None,
@@ -180,7 +180,9 @@ def _subject(item: ItemState) -> str | None:
     if item.kind == "compaction":
         trigger = _line(item.raw.get("trigger"))
         return one_line(f"Context compaction ({_TRIGGERS.get(trigger, trigger)})" if trigger else "Context compaction")
-    name, members = _TITLES.get(item.kind, ("", ()))
+    if item.kind not in _TITLES:
+        return None
+    name, members = _TITLES[item.kind]
     told = (_line(item.raw.get(member)) for member in members)
     about = next((words for words in told if words), None)
     event = _line(item.raw.get("event")) if item.kind == "hookRun" else None

@@ -18,6 +18,9 @@ ENDED: Final = frozenset({"completed", "failed"})
 OVERHEAD: Final = 300
 """About how many bytes an update has beside what the card shows."""
 
+_NO_ITEM: Final = ItemState("")
+"""What a card that has ended is of: it keeps nothing of its item."""
+
 _KEYWORDS: Final = {"rawInput": "raw_input", "rawOutput": "raw_output"}
 
 
@@ -118,7 +121,7 @@ class ShownCard:
         self.members = {"status": self.members.get("status")}
         self.changes = []
         self.terminal = None
-        self.item = ItemState(self.item_id)
+        self.item = _NO_ITEM
         if self.settled is not None:
             self.settled.set()
 

@@ -68,7 +68,7 @@ def hint(tool: Tool, arguments: Any, workspace: str = "") -> str | None:
 
 def places(tool: Tool, arguments: Any, workspace: str) -> list[tuple[str, int | None]]:
     """The places a call is about, absolute, the first with its line if the arguments have one."""
-    if not isinstance(arguments, dict):
+    if not isinstance(arguments, dict) or not (tool.places or tool.change == "patch"):
         return []
     paths = _paths(tool, arguments)
     found = list(dict.fromkeys(absolute(path, workspace) for path in paths if 0 < len(path) <= LONGEST_PATH))
