@@ -9,13 +9,15 @@ What is served has what no event tells: how full the context is, and the text th
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
+import anyio
 import msgspec
+from anyio.abc import TaskGroup
 
 from adapter.msp.changes import Change
-from adapter.msp.errors import MalformedResult, MspError
+from adapter.msp.errors import HostGone, MalformedResult, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.host import Host
 from adapter.msp.members import object_in
@@ -105,49 +107,81 @@ class History:
         self.events = 0
         self._host = host
         self._fold = fold
-        self._after: str | None = None
         self._walked: set[str] = set()
 
-    async def pages(self) -> AsyncIterator[Sequence[Change]]:
-        """What each page changes, in order.
+    async def pages(self, tasks: TaskGroup) -> AsyncIterator[Sequence[Change]]:
+        """What each page changes, in order. While one is shown the next is asked for in `tasks`, and no more.
 
         Raises:
             MspError, HostGone: the host did not give a page.
         """
+        after, asked = None, self._ask(tasks, None)
         for _ in range(PAGES):
-            page = await self._page()
-            if page is None:
+            try:
+                page = await asked.page()
+            except MspError as error:
+                behind = error.view_cursor if error.kind == "pageEventTooLarge" else None
+                if not self._goes_on(behind):
+                    raise
+                log.warning("an event of the session's history is too large to be read")
+                after, asked = behind, self._ask(tasks, behind)
                 continue
             events, following = page.get("events"), page.get("nextCursor")
             if not isinstance(events, list):
                 # An empty conversation would look as if there had been none.
                 raise MalformedResult("view/page", "it has no list of events")
             self.events += len(events)
-            yield self._fold.load_events(events, self._after)
-            if not isinstance(following, str):
-                self.complete = True
+            self.complete = not isinstance(following, str)
+            goes_on = self._goes_on(following)
+            if goes_on:
+                asked = self._ask(tasks, following)
+            yield self._fold.load_events(events, after)
+            if not goes_on:
                 return
-            if not self._goes_on(following):
-                return
+            after = following
 
-    async def _page(self) -> Params | None:
-        """The next page; None if an event was too large for one, and reading goes on behind it."""
+    def _ask(self, tasks: TaskGroup, after: str | None) -> _Asked:
         params: Params = {"sessionId": self._fold.session_id, "direction": "forward", "limit": PAGE_LIMIT}
-        if self._after is not None:
-            params["cursor"] = self._after
-        try:
-            return await self._host.query("view/page", params)
-        except MspError as error:
-            if error.kind != "pageEventTooLarge" or error.view_cursor is None or not self._goes_on(error.view_cursor):
-                raise
-            log.warning("an event of the session's history is too large to be read")
-            return None
+        if after is not None:
+            params["cursor"] = after
+        asked = _Asked()
+        tasks.start_soon(asked.settle, self._host.query, params)
+        return asked
 
-    def _goes_on(self, cursor: str) -> bool:
-        """Go on behind this cursor, unless that has been done before: it would never end."""
+    def _goes_on(self, cursor: Any) -> bool:
+        """Whether to go on behind this cursor; not if that has been done before: it would never end."""
+        if not isinstance(cursor, str):
+            return False
         if cursor in self._walked:
             log.warning("the host's history leads back to one of its own cursors")
             return False
         self._walked.add(cursor)
-        self._after = cursor
         return True
+
+
+class _Asked:
+    """A page that has been asked for."""
+
+    def __init__(self) -> None:
+        self._there = anyio.Event()
+        self._outcome: Params | MspError | HostGone | None = None
+
+    async def settle(self, query: Callable[[str, Params], Awaitable[Params]], params: Params) -> None:
+        try:
+            self._outcome = await query("view/page", params)
+        except (MspError, HostGone) as error:
+            self._outcome = error
+        self._there.set()
+
+    async def page(self) -> Params:
+        """The page, when it is there.
+
+        Raises:
+            MspError, HostGone: the host did not give it.
+        """
+        await self._there.wait()
+        outcome, self._outcome = self._outcome, None
+        if isinstance(outcome, Exception):
+            raise outcome
+        assert outcome is not None
+        return outcome

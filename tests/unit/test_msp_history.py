@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import anyio
 import pytest
 
 from adapter.bridge.stored_output.scan import FactScan
+from adapter.msp.changes import TurnStarted
 from adapter.msp.errors import MalformedResult, MspError
 from adapter.msp.fold import SessionFold
 from adapter.msp.history import History, Opened
@@ -75,9 +77,10 @@ class GivesNoEvents:
 @pytest.mark.anyio
 async def test_a_page_with_no_list_of_events_is_not_taken_for_an_empty_past() -> None:
     history = History(cast(Host, GivesNoEvents()), SessionFold("s"))
-    with pytest.raises(MalformedResult):
-        async for _ in history.pages():
-            pass
+    async with anyio.create_task_group() as tasks:
+        with pytest.raises(MalformedResult):
+            async for _ in history.pages(tasks):
+                pass
     assert not history.complete
 
 
@@ -102,14 +105,42 @@ class LeadsInCircles:
 async def test_a_past_that_leads_in_circles_is_read_once(too_large: bool) -> None:
     host = LeadsInCircles(too_large=too_large)
     history = History(cast(Host, host), SessionFold("s"))
-    if too_large:
-        with pytest.raises(MspError):
-            async for _ in history.pages():
-                pass
-    else:
-        assert len([page async for page in history.pages()]) == 4
+    async with anyio.create_task_group() as tasks:
+        if too_large:
+            with pytest.raises(MspError):
+                async for _ in history.pages(tasks):
+                    pass
+        else:
+            assert len([page async for page in history.pages(tasks)]) == 4
     assert host.asked == [None, "a", "b", "c"]
     assert not history.complete
+
+
+class HasPages:
+    """It has so many pages, each with one event."""
+
+    def __init__(self, pages: int) -> None:
+        self.asked = 0
+        self._pages = pages
+
+    async def query(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.asked += 1
+        event = {"method": "turn/started", "params": {"sessionId": "s", "turnId": f"t{self.asked}"}}
+        return {"events": [event], "nextCursor": f"v:{self.asked}" if self.asked < self._pages else None}
+
+
+@pytest.mark.anyio
+async def test_while_a_page_is_shown_the_next_one_is_read_and_no_other() -> None:
+    host = HasPages(4)
+    history = History(cast(Host, host), SessionFold("s"))
+    read_ahead: list[int] = []
+    async with anyio.create_task_group() as tasks:
+        async for changes in history.pages(tasks):
+            assert changes == [TurnStarted(f"t{len(read_ahead) + 1}", None)]
+            await anyio.wait_all_tasks_blocked()
+            read_ahead.append(host.asked)
+    assert read_ahead == [2, 3, 4, 4]
+    assert history.complete and history.events == 4
 
 
 def fact(method: str, number: int) -> dict[str, Any]:

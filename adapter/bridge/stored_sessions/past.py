@@ -7,13 +7,15 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import anyio
+
 from adapter.bridge.projection import Projection
 from adapter.bridge.session_state.notices import Notices
 from adapter.bridge.stored_output.scan import FactScan, HandleScan, MalformedPage
 from adapter.bridge.stored_output.walk import walk
 from adapter.msp.changes import Change
 from adapter.msp.errors import HostGone, MspError
-from adapter.msp.history import Opened
+from adapter.msp.history import History, Opened
 from adapter.msp.session import Session
 from adapter.wire.peer import Peer
 
@@ -45,10 +47,7 @@ class Past:
         history, fold = self._session.history(), self._session.fold
         self._projection.replaying = True
         try:
-            async for changes in history.pages():
-                self._tell(changes)
-                await self._projection.settled()
-                await self._peer.writable()
+            await self._show_pages(history)
             if opened.at_rest:
                 # History may lack the end of a turn that died with its host.
                 fold.turns.give_up()
@@ -62,6 +61,20 @@ class Past:
                 self._notices.tell("Muse could not give all of this session's history", "What is shown may lack parts")
         finally:
             self._projection.replaying = False
+
+    async def _show_pages(self, history: History) -> None:
+        refused: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            try:
+                async for changes in history.pages(tasks):
+                    self._tell(changes)
+                    await self._projection.settled()
+                    await self._peer.writable()
+            except (MspError, HostGone) as error:
+                # Outside of the group, which would wrap it up.
+                refused = error
+        if refused is not None:
+            raise refused
 
     def _tell(self, changes: Sequence[Change]) -> None:
         for change in changes:
