@@ -228,6 +228,7 @@ class SessionFold:
         # Items of which a change is among these: what is told of an item is what is known of it by then.
         told: set[str] = set()
         self._order.walk_from(after)
+        visit, handlers = self._order.visit, self._handlers
         with self._loading(paging=True, asking=asking):
             for event in events:
                 if not isinstance(event, dict):
@@ -238,9 +239,10 @@ class SessionFold:
                 cursor = params.get("viewCursor")
                 if isinstance(cursor, str):
                     self.last_durable_cursor = cursor
-                    if not self._order.visit(cursor) and method not in DECIDED_BY_ORDER:
+                    if not visit(cursor) and method not in DECIDED_BY_ORDER:
                         continue
-                for change in self._dispatch(method, params):
+                handler = handlers.get(method)
+                for change in handler(params) if handler else (Unrecognised(method),):
                     if type(change) is ItemChanged:
                         if change.item.item_id in told:
                             continue
@@ -292,7 +294,9 @@ class SessionFold:
             return ()
         item, first = applied
         item.ahead = self._paging
-        changes: list[Change] = [ItemChanged(item, True), *self._begin(item, is_start)] if first else []
+        changes: list[Change] = [ItemChanged(item, True)] if first else []
+        if first:
+            changes += self._begin(item, is_start)
         for field, text in item.catch_up():
             changes.append(TextAppended(item, field, text))
         if item.differs and not item.is_open:
@@ -319,7 +323,7 @@ class SessionFold:
         if item is not None and item.raw == raw:
             item.ahead = False
 
-    def _begin(self, item: ItemState, is_start: bool) -> list[Change]:
+    def _begin(self, item: ItemState, is_start: bool) -> Changes:
         """The text that came before its item; none if it, or what is still to come, is not the text's beginning.
 
         An unchanged item is told again at any time, so once events have been lost only a start is a beginning; and a
@@ -330,7 +334,7 @@ class SessionFold:
         item.holed = seen_from_birth and not self._early.trusted
         if not seen_from_birth or deltas is None or not item.continues(deltas):
             item.frozen = True
-            return []
+            return ()
         return [TextAppended(item, field, text) for field, text in deltas if item.follow(field, text)]
 
     def _turn_started(self, params: Params) -> Changes:

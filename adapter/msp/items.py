@@ -231,7 +231,7 @@ class ItemStore:
         item.weigh()
         self._settled[item.item_id] = None
         self._settled_bytes += item.weight
-        while len(self._settled) > 1 and self._keeps_too_much:
+        while self._keeps_too_much and len(self._settled) > 1:
             self._forget(next(iter(self._settled)))
 
     @property

@@ -292,6 +292,8 @@ class CardBoard:
 
     async def settled(self, turn_ids: Collection[str] | None) -> None:
         """Wait until the calls of these turns, or of all, that have ended are shown so; at most `READ_SECONDS`."""
+        if not self._settling:
+            return
         with anyio.move_on_after(READ_SECONDS):
             for shown in list(self._settling.values()):
                 if shown.settled is not None and (turn_ids is None or shown.turn_id in turn_ids):
