@@ -35,4 +35,4 @@ def fenced(text: str, info: str = "") -> str:
     longest = max(map(len, _BACKTICKS.findall(text))) if "`" in text else 0
     fence = "`" * max(3, longest + 1)
     end = "" if not text or text.endswith("\n") else "\n"
-    return f"{fence}{_NOT_INFO.sub('', info)}\n{text}{end}{fence}"
+    return f"{fence}{info and _NOT_INFO.sub('', info)}\n{text}{end}{fence}"

@@ -5,8 +5,8 @@ Optional members that are None are left out, never null: clients differ in what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -25,7 +25,6 @@ PlanStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"]
 
-_MEMBERS: Final = {"raw_input": "rawInput", "raw_output": "rawOutput"}
 _LISTS: Final = frozenset({"content", "locations"})
 
 CHUNK_OVERHEAD = 200
@@ -86,52 +85,32 @@ def chunk(session_id: str, variant: ChunkVariant, block: dict[str, Any], message
     return _update(session_id, variant, None, content=block, messageId=message_id)
 
 
-class CardFields(TypedDict, total=False):
-    """The members of a card that may be given or left out; None is left out too."""
-
-    name: str | None
-    kind: ToolKind | None
-    status: ToolStatus | None
-    content: Sequence[dict[str, Any]] | None
-    locations: Sequence[dict[str, Any]] | None
-    raw_input: Any
-    raw_output: Any
-
-
-class ChangedFields(CardFields, total=False):
-    """The same and the title, which only a new card must have."""
-
-    title: str | None
-
-
 def tool_call(
-    session_id: str, tool_call_id: str, title: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[CardFields]
+    session_id: str, tool_call_id: str, members: Mapping[str, Any], *, meta: dict[str, Any] | None = None
 ) -> Params:
-    """A new card."""
-    return _card(session_id, "tool_call", meta, tool_call_fields(tool_call_id, title=title, **fields))
+    """A new card; its members by their names in ACP, a title among them."""
+    return _card(session_id, "tool_call", tool_call_id, members, meta)
 
 
 def tool_call_update(
-    session_id: str, tool_call_id: str, *, meta: dict[str, Any] | None = None, **fields: Unpack[ChangedFields]
+    session_id: str, tool_call_id: str, members: Mapping[str, Any], *, meta: dict[str, Any] | None = None
 ) -> Params:
     """A change of a card; what is not given stays as it was. Lists replace the earlier ones as a whole."""
-    return _card(session_id, "tool_call_update", meta, tool_call_fields(tool_call_id, **fields))
+    return _card(session_id, "tool_call_update", tool_call_id, members, meta)
 
 
-def tool_call_fields(tool_call_id: str, **fields: Unpack[ChangedFields]) -> dict[str, Any]:
-    """The members of a card, as updates and permission requests carry them.
-
-    An empty `content` or `locations` is left out: as a whole replacement it would wipe what the card shows
-    (`fault-cases.md J3`).
-    """
-    members: dict[str, Any] = {"toolCallId": tool_call_id}
-    for name, value in fields.items():
-        if value is None or (name in _LISTS and not value):
-            continue
-        members[_MEMBERS.get(name, name)] = value
-    if "title" in members:
-        members["title"] = one_line(members["title"])
-    return members
+def _card(
+    session_id: str, variant: str, tool_call_id: str, members: Mapping[str, Any], meta: dict[str, Any] | None
+) -> Params:
+    """None is left out, and so are an empty `content` and empty `locations`: as a whole replacement they would wipe
+    what the card shows (`fault-cases.md J3`)."""
+    update: Params = {"sessionUpdate": variant, "toolCallId": tool_call_id}
+    for name, value in members.items():
+        if value is not None and (value or name not in _LISTS):
+            update[name] = one_line(value) if name == "title" else value
+    if meta is not None:
+        update["_meta"] = meta
+    return {"sessionId": session_id, "update": update}
 
 
 def location(path: str, line: int | None = None) -> dict[str, Any]:
@@ -225,13 +204,6 @@ def compaction(
         summary=list(summary) if summary else None,
         error=error,
     )
-
-
-def _card(session_id: str, variant: str, meta: dict[str, Any] | None, fields: dict[str, Any]) -> Params:
-    update = {"sessionUpdate": variant} | fields
-    if meta is not None:
-        update["_meta"] = meta
-    return {"sessionId": session_id, "update": update}
 
 
 def _update(session_id: str, variant: str, meta: dict[str, Any] | None, **members: Any) -> Params:

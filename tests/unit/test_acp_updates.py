@@ -99,13 +99,16 @@ def test_a_card_has_the_members_that_were_given() -> None:
     params = updates.tool_call(
         SES,
         "itm-4",
-        "Edit\n  a.txt",
-        name="edit_file",
-        kind="edit",
-        status="pending",
-        content=[diff_content("/srv/a.txt", None, "new")],
-        locations=[updates.location("/srv/a.txt", 3), updates.location("/srv/b.txt")],
-        raw_input={"path": "/srv/a.txt", "nothing": None},
+        {
+            "title": "Edit\n  a.txt",
+            "name": "edit_file",
+            "kind": "edit",
+            "status": "pending",
+            "content": [diff_content("/srv/a.txt", None, "new")],
+            "locations": [updates.location("/srv/a.txt", 3), updates.location("/srv/b.txt")],
+            "rawInput": {"path": "/srv/a.txt", "nothing": None},
+            "rawOutput": None,
+        },
         meta={"muse/output": None},
     )
     assert update(params) == {
@@ -124,13 +127,14 @@ def test_a_card_has_the_members_that_were_given() -> None:
 
 @pytest.mark.parametrize("content", [None, []])
 def test_j3_a_final_update_leaves_earlier_content_alone(content: list[dict[str, Any]] | None) -> None:
-    params = updates.tool_call_update(SES, "itm-4", status="completed", content=content, locations=content)
+    members = {"status": "completed", "content": content, "locations": content}
+    params = updates.tool_call_update(SES, "itm-4", members)
     assert update(params) == {"sessionUpdate": "tool_call_update", "toolCallId": "itm-4", "status": "completed"}
 
 
 @pytest.mark.parametrize("value", [0, False, "", {}, []])
 def test_falsy_raw_values_are_values(value: Any) -> None:
-    assert update(updates.tool_call_update(SES, "itm-4", raw_output=value))["rawOutput"] == value
+    assert update(updates.tool_call_update(SES, "itm-4", {"rawOutput": value}))["rawOutput"] == value
 
 
 def test_session_info_tells_cleared_from_unchanged() -> None:

@@ -54,26 +54,28 @@ GOOD_UPDATES = [
     TextChunk(SES, "agent_message_chunk", "hi", "m1").params(),
     TextChunk(SES, "agent_thought_chunk", "hm").params(),
     updates.chunk(SES, "user_message_chunk", {"type": "image", "data": "iVBORw==", "mimeType": "image/png"}, "m2"),
-    updates.tool_call(SES, "itm-1", "Look"),
+    updates.tool_call(SES, "itm-1", {"title": "Look"}),
     updates.tool_call(
         SES,
         "itm-1",
-        "Edit",
-        name="edit_file",
-        kind="edit",
-        status="pending",
-        content=[
-            text_content("x"),
-            diff_content("/a", None, "b"),
-            diff_content("/a", "a", "b"),
-            terminal_content("t1"),
-        ],
-        locations=[updates.location("/a", 1), updates.location("/b")],
-        raw_input={"any": [1, None, {"deep": 1.5}]},
-        raw_output="text",
+        {
+            "title": "Edit",
+            "name": "edit_file",
+            "kind": "edit",
+            "status": "pending",
+            "content": [
+                text_content("x"),
+                diff_content("/a", None, "b"),
+                diff_content("/a", "a", "b"),
+                terminal_content("t1"),
+            ],
+            "locations": [updates.location("/a", 1), updates.location("/b")],
+            "rawInput": {"any": [1, None, {"deep": 1.5}]},
+            "rawOutput": "text",
+        },
         meta={"muse/output": {"byteLen": 3}},
     ),
-    updates.tool_call_update(SES, "itm-1", status="failed", raw_output=[], meta={"muse/output": None}),
+    updates.tool_call_update(SES, "itm-1", {"status": "failed", "rawOutput": []}, meta={"muse/output": None}),
     updates.plan(SES, [updates.plan_entry("Dig", "low", "in_progress")]),
     updates.plan(SES, []),
     updates.available_commands(SES, [updates.command("/dig", "Dig", "where"), updates.command("rest", "Rest")]),
@@ -253,7 +255,7 @@ def test_our_errors_are_right() -> None:
 
 def test_requests_to_the_client_are_checked() -> None:
     options = [{"optionId": "o", "name": "Allow", "kind": "allow_once"}]
-    card = updates.tool_call_fields("itm-1", title="Edit", name="edit_file", kind="edit", raw_input={})
+    card = {"toolCallId": "itm-1", "title": "Edit", "name": "edit_file", "kind": "edit", "rawInput": {}}
     params = {"sessionId": SES, "toolCall": card, "options": options}
     check_agent_frame(request_object(0, "session/request_permission", params))
     check_agent_frame(notification_object("$/cancel_request", {"requestId": 0}))

@@ -39,7 +39,7 @@ from adapter.bridge.tool_cards.cards import (
 from adapter.bridge.tool_cards.compactions import Compactions
 from adapter.bridge.tool_cards.diffs import READ_SECONDS, Content, Diffs
 from adapter.bridge.tool_cards.patches import has_patch
-from adapter.bridge.tool_cards.shown_card import ENDED, OVERHEAD, ShownCard, arguments
+from adapter.bridge.tool_cards.shown_card import ENDED, OVERHEAD, ShownCard
 from adapter.bridge.tool_cards.terminal_cards import TerminalCard
 from adapter.bridge.tool_cards.throttle import INTERVAL
 from adapter.msp.items import ItemState
@@ -140,10 +140,8 @@ class CardBoard:
             members["status"] = "in_progress"
         shown.take(members)
         meta = (shown.take_meta(card.meta | self._tasks_meta(item)) or {}) | shown.terminal_info()
-        params = updates.tool_call(
-            self._style.session_id, shown.card_id, name=card.name, meta=meta or None, **arguments(members)
-        )
-        self._send(params)
+        members["name"] = card.name
+        self._send(updates.tool_call(self._style.session_id, shown.card_id, members, meta=meta or None))
         if shown.terminal is not None:
             self._update(shown)
         elif members["status"] in ENDED:
@@ -153,7 +151,7 @@ class CardBoard:
         meta = card_of(item, self._style).meta | self._tasks_meta(item)
         whole = shown.take_meta(meta)
         if whole is not None:
-            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, meta=whole))
+            self._tell(shown, {}, whole)
 
     # -- drawing
 
@@ -196,9 +194,7 @@ class CardBoard:
         if ends and shown.terminal is not None:
             whole = (whole or shown.meta) | shown.terminal.exit(card.raw_output)
         if changed or whole:
-            self._send(
-                updates.tool_call_update(self._style.session_id, shown.card_id, meta=whole, **arguments(changed))
-            )
+            self._tell(shown, changed, whole)
             sent += shown.cost if "content" in changed else OVERHEAD
         if sent:
             shown.throttle.drawn(self._clock(), sent)
@@ -212,7 +208,7 @@ class CardBoard:
         sent = 0
         for piece in shown.terminal.pieces() if shown.terminal is not None else ():
             sent += OVERHEAD + len(piece["terminal_output"]["data"])
-            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, meta=shown.meta | piece))
+            self._tell(shown, {}, shown.meta | piece)
         return sent
 
     def _want(self, shown: ShownCard) -> None:
@@ -330,7 +326,7 @@ class CardBoard:
         if shown.item.raw:
             return self._update(shown, status=status)
         shown.members["status"] = status
-        self._send(updates.tool_call_update(self._style.session_id, shown.card_id, status=status))
+        self._tell(shown, {"status": status})
         return shown.end()
 
     def refresh_tasks(self) -> None:
@@ -354,10 +350,10 @@ class CardBoard:
                 content.insert(0, terminal_content(shown.card_id))
             members = shown.take({**fields, "status": "pending", **({"content": content} if content else {})})
             meta = shown.terminal_info() or None
-            self._send(updates.tool_call(self._style.session_id, shown.card_id, meta=meta, **arguments(members)))
+            self._send(updates.tool_call(self._style.session_id, shown.card_id, members, meta=meta))
         elif not shown.ended and shown.members.get("status") != "pending":
             shown.members["status"] = "pending"
-            self._send(updates.tool_call_update(self._style.session_id, shown.card_id, status="pending"))
+            self._tell(shown, {"status": "pending"})
         shown.waits = True
 
     def decided(self, item_id: str) -> None:
@@ -411,7 +407,7 @@ class CardBoard:
         if meta and item_id not in self._cards and raw.get("kind") not in MESSAGE_KINDS:
             shown = ShownCard(ItemState(item_id))
             shown.members["status"] = "completed"
-            self._send(updates.tool_call_update(self._style.session_id, item_id, meta=shown.take_meta(meta)))
+            self._tell(shown, {}, shown.take_meta(meta))
             shown.end()
             self._remember(shown)
 
@@ -436,6 +432,9 @@ class CardBoard:
     def _open_cards(self) -> list[ShownCard]:
         self._open_ones = {item_id: shown for item_id, shown in self._open_ones.items() if not shown.ended}
         return list(self._open_ones.values())
+
+    def _tell(self, shown: ShownCard, changed: dict[str, Any], meta: dict[str, Any] | None = None) -> None:
+        self._send(updates.tool_call_update(self._style.session_id, shown.card_id, changed, meta=meta))
 
     def _send(self, params: dict[str, Any]) -> None:
         self._peer.notify(updates.METHOD, params)

@@ -252,6 +252,8 @@ def _usage(usage: Any) -> Iterator[str]:
 def _rich_content(raw: dict[str, Any]) -> list[str]:
     """One line for each picture the model saw: what it was, never a path or caption in the place of its bytes."""
     entries = objects_in(raw.get("modelVisibleContent"))
+    if not entries:
+        return []
     lines = [described(entry) for entry in entries[:MOST_PICTURES]]
     return [*lines, f"[{len(entries) - MOST_PICTURES} more]"] if len(entries) > MOST_PICTURES else lines
 

@@ -85,13 +85,15 @@ def _text(
 
 
 def _cut(text: str, limit: int) -> str:
+    if len(text) * 4 <= limit:
+        return text
     bounded = bound_text(text, limit)
     return with_notice(bounded, _notice(bounded, bounded.total_bytes, "")) if bounded.truncated else text
 
 
 def _code_block(text: str) -> str:
     """`text` in a fence, unless the fence would have to be absurdly long."""
-    return close_fence(text) if LONGEST_FENCE * "`" in text else fenced(text)
+    return close_fence(text) if "`" in text and LONGEST_FENCE * "`" in text else fenced(text)
 
 
 def _structured(item: ItemState) -> tuple[str, dict[str, Any] | None]:

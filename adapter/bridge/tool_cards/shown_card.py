@@ -21,8 +21,6 @@ OVERHEAD: Final = 300
 _NO_ITEM: Final = ItemState("")
 """What a card that has ended is of: it keeps nothing of its item."""
 
-_KEYWORDS: Final = {"rawInput": "raw_input", "rawOutput": "raw_output"}
-
 
 class ShownCard:
     """One card. `members` and `meta` are what the client has; of one that has ended, hardly more than that it has."""
@@ -124,8 +122,3 @@ class ShownCard:
         self.item = _NO_ITEM
         if self.settled is not None:
             self.settled.set()
-
-
-def arguments(members: dict[str, Any]) -> dict[str, Any]:
-    """Card members as keyword arguments of the update builders."""
-    return {_KEYWORDS.get(name, name): value for name, value in members.items()}
