@@ -93,7 +93,9 @@ class ShownCard:
 
     def take(self, members: dict[str, Any]) -> dict[str, Any]:
         """The members that are new to the client, which has them from now on."""
-        changed = {name: value for name, value in members.items() if self.members.get(name) != value}
+        changed = members
+        if self.members:
+            changed = {name: value for name, value in members.items() if self.members.get(name) != value}
         self.members |= changed
         return changed
 
@@ -103,6 +105,8 @@ class ShownCard:
         All of it, since some clients merge it and others put it in the place of what they had. What was said of the
         text of an ended card stays, as the text does.
         """
+        if meta == self.meta:
+            return None
         changed = {name: value for name, value in meta.items() if self.meta.get(name) != value}
         changed |= {name: None for name in self.meta if name not in meta}
         if self.ended:
