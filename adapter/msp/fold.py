@@ -294,9 +294,7 @@ class SessionFold:
             return ()
         item, first = applied
         item.ahead = self._paging
-        changes: list[Change] = [ItemChanged(item, True)] if first else []
-        if first:
-            changes += self._begin(item, is_start)
+        changes: list[Change] = [ItemChanged(item, True), *self._begin(item, is_start)] if first else []
         for field, text in item.catch_up():
             changes.append(TextAppended(item, field, text))
         if item.differs and not item.is_open:
