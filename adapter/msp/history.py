@@ -15,6 +15,7 @@ from typing import Any, Final
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from adapter.msp.changes import Change
 from adapter.msp.errors import HostGone, MalformedResult, MspError
@@ -135,6 +136,9 @@ class History:
             goes_on = self._goes_on(following)
             if goes_on:
                 asked = self._ask(tasks, following)
+                # Nothing else runs while a page is shown: here the task asks, and then the writer writes it.
+                await checkpoint()
+                await checkpoint()
             yield self._fold.load_events(events, after)
             if not goes_on:
                 return
