@@ -2,14 +2,16 @@
 
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import anyio
 import anyio.abc
 import msgspec
 
+from host_probe import watching
 from host_probe.locate import resolve_program
 
 # Seconds to read on after the program has ended, for what it left in the pipe: a process it started may keep that open.
@@ -21,11 +23,6 @@ KEPT_BYTES = 64 * 1024
 
 # Keeps a host from replacing its own binary because it was asked something (msp.md §23.1).
 PROBE_ENVIRONMENT = {"MUSE_NO_AUTO_UPDATE": "1"}
-
-
-# Entered with the pid of each process that is started here, and left when nothing of its group is there any more: for
-# whoever has to know of all processes that run.
-watch: Callable[[int], AbstractContextManager[object]] = nullcontext
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -63,8 +60,6 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
     Raises:
         OSError, ValueError: it could not be started.
     """
-    import subprocess  # here, because a warm start never needs it
-
     program = resolve_program(command[0], environ) or command[0]
     # Shielded, so that a cancellation cannot come between the start of the process and our holding it.
     with anyio.CancelScope(shield=True):
@@ -81,7 +76,7 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
         except RuntimeError as error:  # no thread to wait for it with
             raise OSError(str(error)) from None
     stdout, stderr = _Kept(), _Kept()
-    with watch(process.pid):
+    with watching.watch(process.pid):
         try:
             with anyio.move_on_after(timeout) as limit:
                 await _read_to_end(process, stdout, stderr)

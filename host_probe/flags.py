@@ -3,8 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from host_probe.brief_run import run_briefly
-
 # Seconds a host gets to print its help.
 HELP_TIMEOUT = 5.0
 
@@ -15,6 +13,8 @@ async def serve_flags(
     command: Sequence[str], environ: Mapping[str, str], timeout: float = HELP_TIMEOUT
 ) -> frozenset[str]:
     """The flags that `serve --help` of the host that `command` runs lists; none if it does not answer in time."""
+    from host_probe.brief_run import run_briefly  # here, because a warm start runs nothing
+
     try:
         output = await run_briefly([*command, "serve", "--help"], environ, timeout)
     except (OSError, ValueError):

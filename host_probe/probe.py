@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from host_probe.brief_run import run_briefly
 from host_probe.cache import VersionCache
 from host_probe.identity import identify
 from host_probe.version import HostVersion, parse_version
@@ -61,7 +60,10 @@ async def probe_version(
 
 
 async def _ask(argv: list[str], environ: Mapping[str, str], timeout: float) -> Probe:
-    import shlex  # here, because a warm start never needs it
+    # Here, because a warm start never needs them.
+    import shlex
+
+    from host_probe.brief_run import run_briefly
 
     shown = shlex.join(argv)
     try:

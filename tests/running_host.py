@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from tests.processes import assert_gone
 from tests.scripted_hosts import Json, Placed
 from tests.wired import PATIENCE, outcome

@@ -15,9 +15,9 @@ from adapter.bridge.session_state.notices import Notices
 from adapter.bridge.session_state.session_options import SessionOptions
 from adapter.msp.abilities import NOBODY
 from adapter.msp.changes import Change, SessionFactChanged, TokenUsageChanged
-from adapter.msp.errors import HostGone, MspError
+from adapter.msp.errors import HostGone, HostStartError, MspError
 from adapter.msp.handshake import Handshake
-from adapter.msp.host import Host, HostStartError
+from adapter.msp.host import Host
 from adapter.msp.session import Session
 from adapter.wire.background import Background
 from adapter.wire.peer import Peer

@@ -47,13 +47,15 @@ class AgentDispatcher:
     """The handler of the client's peer (`adapter.wire.peer.Handler`).
 
     The agent's capabilities decide which optional methods exist; `extensions` adds methods of our own, which check
-    their params themselves.
+    their params themselves. `initialized`: the client has had its first answer already.
     """
 
-    def __init__(self, agent: AgentProtocol, extensions: Mapping[str, Begin] | None = None) -> None:
+    def __init__(
+        self, agent: AgentProtocol, extensions: Mapping[str, Begin] | None = None, *, initialized: bool = False
+    ) -> None:
         self._agent = agent
         self._extensions = extensions or {}
-        self._initialized = False
+        self._initialized = initialized
         self._initializing: anyio.Event | None = None
 
     def on_notification(self, method: str, params: Params) -> None:

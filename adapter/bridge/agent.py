@@ -14,11 +14,12 @@ from anyio.lowlevel import checkpoint
 from adapter.acp import errors, params
 from adapter.bridge.consent.stray_questions import StrayQuestions
 from adapter.bridge.conversation import Conversation
+from adapter.bridge.extensions import STEER
 from adapter.bridge.hosts.execution_hosts import ExecutionHosts
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.hosts.login_methods import LOGIN_METHOD
 from adapter.bridge.hosts.logout import run_logout
-from adapter.bridge.offer import ON_EVERY_HOST, capabilities_on, extensions_for, initialize_result
+from adapter.bridge.offer import ON_EVERY_HOST, Settled, capabilities_on, initialize_result
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.sessions import Sessions
 from adapter.bridge.stored_output.negotiation import negotiate
@@ -31,6 +32,7 @@ from adapter.bridge.terms import Terms
 from adapter.bridge.tool_cards import tasks
 from adapter.bridge.turns import steering
 from adapter.msp.errors import HostGone
+from adapter.msp.launch import Launched
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, Work
@@ -67,13 +69,23 @@ def needs_login(
 class MuseAgent:
     """One client's agent (`adapter.acp.agent.AgentProtocol`)."""
 
-    def __init__(self, version: str, choice: HostChoice, cache: VersionCache | None, background: Background) -> None:
+    def __init__(
+        self,
+        version: str,
+        choice: HostChoice,
+        cache: VersionCache | None,
+        background: Background,
+        settled: Settled | None = None,
+        launched: Launched | None = None,
+    ) -> None:
+        """`settled`: the client has been answered so. `launched`: its first host, already started."""
         self.capabilities = ON_EVERY_HOST
         self._version = version
         self._choice = choice
         self._cache = cache
         self._background = background
-        self._settled = False
+        self._settled = settled
+        self._launched = launched
 
     def connect(self, peer: Peer) -> None:
         """Whom to speak to; once, before the first request."""
@@ -89,6 +101,10 @@ class MuseAgent:
         self.reader = OutputReader(
             self._read_host, choice.startup_timeout, self._sessions, background, peer.writable, self._is_busy
         )
+        if self._settled is not None:
+            self._settle(self._settled)
+        if self._launched is not None:
+            self._hosts.begin(self._launched)
 
     def login_needed(self, method: str) -> AbstractContextManager[None]:
         """Around what needs a login (`adapter.bridge.hosts.login.Login.needed`)."""
@@ -100,21 +116,28 @@ class MuseAgent:
 
     async def initialize(self, asked: params.Initialize, call: Call) -> Params:
         """Answered without waiting for any host; the first one starts meanwhile (`acp.md §2`)."""
-        log.info("client: %s %s", asked.client.client_name, asked.client.client_version)
         self._hosts.begin()
-        if not self._settled:
-            # Once: what was settled holds for the connection, also if the client initializes again.
-            self.reader.negotiation = await negotiate(asked.client.stored_output, self._choice, self._cache)
-            self._sessions.terms = Terms(
-                client=asked.client,
-                output_offered=self.reader.negotiation.offered,
-                allow_all=self._choice.allow_all,
-                frame_cap=self._choice.frame_cap,
-            )
-            self.capabilities = capabilities_on(await self._hosts.known_abilities(ABILITIES_WAIT))
-            self._settled = True
-        extensions = extensions_for(self._sessions.terms.client, self.reader.negotiation)
-        return initialize_result(self.capabilities, asked.client, extensions, self._choice.muse, self._version)
+        if self._settled is None:
+            output = await negotiate(asked.client.stored_output, self._choice, self._cache)
+            capabilities = capabilities_on(await self._hosts.known_abilities(ABILITIES_WAIT))
+            self._settle(Settled(asked.client, output, capabilities))
+        assert self._settled is not None
+        return initialize_result(self._settled, asked.client, self._choice.muse, self._version)
+
+    def _settle(self, settled: Settled) -> None:
+        client, output = settled.client, settled.output
+        self._settled = settled
+        self.capabilities = settled.capabilities
+        self.reader.negotiation = output
+        self._sessions.terms = Terms(
+            client=client,
+            output_offered=output.offered,
+            allow_all=self._choice.allow_all,
+            frame_cap=self._choice.frame_cap,
+        )
+        log.info("client: %s %s", client.client_name, client.client_version)
+        if output.asked and not output.offered:
+            log.info("stored output is not offered: %s", output.reason)
 
     def begin_steering(self, call: Call) -> Work:
         """`_muse/steer` and `_session/steering`: add words to the turn that runs.
@@ -123,7 +146,7 @@ class MuseAgent:
             RpcError: -32601; it was not negotiated. -32602, -32002, -32600; what was asked, no such session or turn.
         """
         client = self._sessions.terms.client
-        if not (client.steering if call.method == steering.MUSE_METHOD else client.session_steering):
+        if not (client.steering if call.method == STEER else client.session_steering):
             raise errors.method_not_found(call.method)
         asked = steering.read_asked(call, self.capabilities)
         return steering.in_form(call.method, self._sessions.get(asked.session_id).steering.begin(asked))

@@ -7,10 +7,9 @@ from typing import Final
 import msgspec
 
 from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities, PromptCapabilities
+from adapter.bridge.extensions import advertised_to
 from adapter.bridge.hosts.login_methods import login_methods
 from adapter.bridge.stored_output.negotiation import Negotiation
-from adapter.bridge.tool_cards import tasks
-from adapter.bridge.turns import steering
 from adapter.wire.envelope import Params
 from host_probe import Abilities
 
@@ -29,6 +28,19 @@ ON_EVERY_HOST: Final = AgentCapabilities(
 )
 
 
+class Settled(msgspec.Struct, frozen=True):
+    """What holds for the connection from its first `initialize` on, also if the client initializes again."""
+
+    client: ClientCapabilities
+    output: Negotiation
+    capabilities: AgentCapabilities
+
+    @property
+    def extensions(self) -> Params:
+        """What is offered beyond the protocol."""
+        return (self.output.meta() or {}) | advertised_to(self.client)
+
+
 def capabilities_on(abilities: Abilities) -> AgentCapabilities:
     """What can be advertised on a host: what only some can do is offered if this one is known to."""
     return msgspec.structs.replace(
@@ -39,19 +51,13 @@ def capabilities_on(abilities: Abilities) -> AgentCapabilities:
     )
 
 
-def extensions_for(client: ClientCapabilities, output: Negotiation) -> Params:
-    """What is offered beyond the protocol, to a client that asked for it."""
-    offered = output.meta() or {}
-    return offered | steering.advertisement(client) | (tasks.advertisement() if client.async_tasks else {})
-
-
-def initialize_result(
-    ours: AgentCapabilities, client: ClientCapabilities, extensions: Params, muse: str | None, version: str
-) -> Params:
-    """The answer. `muse` is which Muse the user has chosen, `version` the adapter's."""
+def initialize_result(settled: Settled, client: ClientCapabilities, muse: str | None, version: str) -> Params:
+    """The answer to a client that says this of itself now. `muse` is which Muse the user has chosen, `version` the
+    adapter's."""
+    extensions = settled.extensions
     result: Params = {
         "protocolVersion": PROTOCOL_VERSION,
-        "agentCapabilities": ours.wire(extensions),
+        "agentCapabilities": settled.capabilities.wire(extensions),
         "agentInfo": {"name": "muse-adapter", "title": "Muse Code", "version": version},
         "authMethods": login_methods(client, muse),
     }

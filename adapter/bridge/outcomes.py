@@ -26,8 +26,15 @@ from adapter.bridge.host_errors import (
     UNKNOWN,
     Meaning,
 )
-from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout, SessionUnreachable, exit_class
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import (
+    HostGone,
+    HostStartError,
+    MalformedResult,
+    MspError,
+    RequestTimeout,
+    SessionUnreachable,
+    exit_class,
+)
 from adapter.msp.turns import UNKNOWN_KIND, TurnError, TurnOutcome
 from adapter.wire.envelope import Params, RpcError
 

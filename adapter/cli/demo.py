@@ -23,7 +23,8 @@ from adapter.cli.demo_screen import Screen
 from adapter.cli.interrupts import cancel_on_signal
 from adapter.cli.stdout import Unwritable, require_stdout
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, raise_when_interrupted
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 
 ADAPTER: Final = (sys.executable, "-P", "-m", "adapter.cli.entry", "--muse", "simulated:1.2.1")
 """`-P`: the directory the demo is started in may hold anything, also something called `adapter`."""
@@ -116,7 +117,7 @@ async def _with_adapter(environ: Mapping[str, str], play: Callable[[HostProcess]
         Failed: a step was not as it should be, or the adapter did not end as it should.
         Unwritable: stdout cannot be written to.
     """
-    process = await HostProcess.spawn(HostCommand(ADAPTER, environ))
+    process = HostProcess.spawn(HostCommand(ADAPTER, environ))
     problem: str | None = None
     untold: Unwritable | None = None
     try:

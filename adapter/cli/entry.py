@@ -87,15 +87,20 @@ def serve(options: GlobalOptions) -> int:
         os.write(2, _ON_A_TERMINAL.encode())
     # First of all: what the rest imports may print something (`fault-cases.md C2`).
     try:
-        reader, writer = claim_stdio()
+        stdin, stdout = claim_stdio()
     except OSError as error:
         # Not `sys.stderr`, which is None if stderr is closed as well.
         with contextlib.suppress(OSError):
             os.write(2, f"muse-adapter: stdin and stdout must be open: {error.strerror}\n".encode())
         return EXIT_NO_CLIENT
+    from adapter.cli.first_answer import greet
+    from adapter.cli.options import host_choice
+
+    choice = host_choice(options)
+    greeting = greet(choice, options.acp_frame_cap, stdin, stdout)
     from adapter.cli import serve as serving
 
-    return serving.serve(options, reader, writer)
+    return serving.serve(options, choice, greeting, stdin, stdout)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from adapter.cli.output_screen import Screen
 from adapter.cli.output_target import Target
 from adapter.cli.stdout import Unwritable, let_go_of_stdout, require_stdout
 from adapter.cli.stop_signals import EXIT_INTERRUPTED
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.wire.background import Background
 from adapter.wire.envelope import RpcError
 

@@ -11,13 +11,13 @@ import anyio
 from adapter import __version__
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
-from adapter.bridge.hosts.host_choice import version_cache
+from adapter.bridge.extensions import SESSION_STEER, STEER, TASK
+from adapter.bridge.hosts.host_choice import HostChoice, version_cache
 from adapter.bridge.stored_output.contract import METHOD as READ_OUTPUT
-from adapter.bridge.tool_cards.tasks import METHOD as TASK
-from adapter.bridge.turns.steering import MUSE_METHOD, SESSION_METHOD
+from adapter.cli.first_answer import Greeting
 from adapter.cli.first_signal import first_stop_signal
 from adapter.cli.logs import log_to_stderr
-from adapter.cli.options import GlobalOptions, host_choice
+from adapter.cli.options import GlobalOptions
 from adapter.wire.background import Background
 from adapter.wire.framing import ACP_OUTBOUND_CAP
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
@@ -30,11 +30,12 @@ EXIT_CUT_OFF: Final = 1
 """The client stopped reading before it had everything, or reading from it failed, or serving it did."""
 
 
-def serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
-    """Serve one client; the exit code tells whether it was served to the end."""
+def serve(options: GlobalOptions, choice: HostChoice, greeting: Greeting, stdin: int, stdout: int) -> int:
+    """Serve one client; the exit code tells whether it was served to the end. `greeting` is what came of it so far."""
     logs = log_to_stderr(options.log_level)
+    reader, writer = FdReader(stdin, greeting.ahead), FdWriter(stdout)
     try:
-        return anyio.run(_serve, options, reader, writer)
+        return anyio.run(_serve, options, choice, greeting, reader, writer)
     except Exception:
         # By the log, which never blocks and does not repeat the words of it.
         log.critical("serving has failed", exc_info=True)
@@ -44,8 +45,9 @@ def serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
         logs.close()
 
 
-async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> int:
-    choice = host_choice(options)
+async def _serve(
+    options: GlobalOptions, choice: HostChoice, greeting: Greeting, reader: FdReader, writer: FdWriter
+) -> int:
     peer_options = PeerOptions(
         name="client",
         inbound_cap=options.acp_frame_cap,
@@ -57,14 +59,15 @@ async def _serve(options: GlobalOptions, reader: FdReader, writer: FdWriter) -> 
     )
     async with anyio.create_task_group() as tasks:
         background = Background(tasks, log)
-        agent = MuseAgent(__version__, choice, version_cache(choice), background)
+        agent = MuseAgent(__version__, choice, version_cache(choice), background, greeting.settled, greeting.launched)
         extensions = {
             READ_OUTPUT: lambda call: agent.reader.begin(call),
             TASK: lambda call: agent.begin_task(call),
-            MUSE_METHOD: lambda call: agent.begin_steering(call),
-            SESSION_METHOD: lambda call: agent.begin_steering(call),
+            STEER: lambda call: agent.begin_steering(call),
+            SESSION_STEER: lambda call: agent.begin_steering(call),
         }
-        peer = Peer(reader, writer, AgentDispatcher(agent, extensions), peer_options)
+        dispatcher = AgentDispatcher(agent, extensions, initialized=greeting.settled is not None)
+        peer = Peer(reader, writer, dispatcher, peer_options)
         peer.throttle = partial(reader.unless_over, peer.throttle)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)

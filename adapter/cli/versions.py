@@ -17,7 +17,7 @@ from adapter.cli.options import GlobalOptions, host_choice
 from adapter.cli.stdout import require_stdout
 from adapter.cli.stop_signals import EXIT_INTERRUPTED, raise_when_interrupted
 from adapter.hosts.select import STAND_INS
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.msp.process_mark import with_mark
 from host_probe import Probe, probe_version
 

@@ -11,10 +11,10 @@ from adapter.msp import budgets
 from adapter.msp.abilities import NOBODY
 from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
 from adapter.msp.event_routing import EventRouting
+from adapter.msp.host_command import HostCommand
 from adapter.msp.ids import uuid7
 from adapter.msp.overheard import Overheard
 from adapter.msp.patience import Patience
-from adapter.msp.process import HostCommand
 from adapter.msp.secrets import scrub
 from adapter.msp.server_secrets import ServerSecrets
 from adapter.wire.envelope import Params, RpcError

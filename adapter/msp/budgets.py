@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Final
 
 STARTUP_TIMEOUT: Final = 120.0
@@ -10,6 +9,9 @@ STARTUP_TIMEOUT: Final = 120.0
 
 READ_HOST_IDLE: Final = 30.0
 """How long a host for reading stored output is kept after a read: reads come in rows."""
+
+CLOSE_GRACE: Final = 5.0
+"""What a host has after stdin closed to settle its turns and write its records."""
 
 QUERY_TIMEOUT: Final = 30.0
 COMMAND_TIMEOUT: Final = 60.0
@@ -43,4 +45,6 @@ def retry_delay(kind: str, attempt: int) -> float | None:
     nothing, because it was too busy, may be asked twice. `attempt` is 1 for the first sending."""
     if kind not in _RETRIED_KINDS or attempt >= ATTEMPTS:
         return None
+    import random  # here, because it is slow to import and a host is hardly ever too busy
+
     return random.uniform(0, min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** (attempt - 1)))

@@ -160,3 +160,16 @@ def exit_class(code: int | None, signal: int | None = None) -> ExitClass:
     if code is None:
         return ExitClass("crash", "resume", "the Muse host closed its output")
     return _EXITS.get(code) or ExitClass("crash", "resume", f"the Muse host crashed (exit {code})")
+
+
+class HostStartError(HostGone):
+    """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `kind` that of the error by
+    which it refused the handshake."""
+
+    def __init__(
+        self, reason: str, sentence: str, exit_code: int | None = None, kind: str | None = None, *, words: str = ""
+    ) -> None:
+        super().__init__(sentence, words)
+        self.reason = reason
+        self.exit_code = exit_code
+        self.kind = kind

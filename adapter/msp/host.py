@@ -12,11 +12,13 @@ import anyio
 from adapter.msp import budgets
 from adapter.msp.abilities import Abilities, Inquiry
 from adapter.msp.asking import Asking
-from adapter.msp.errors import HostClosed, HostGone, MspError, exit_class
+from adapter.msp.errors import HostClosed, HostGone, HostStartError, MspError, exit_class
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake, initialize_params
+from adapter.msp.host_command import HostCommand
+from adapter.msp.launch import Launched
 from adapter.msp.losses import Losses
 from adapter.msp.overheard import Overheard
-from adapter.msp.process import CLOSE_GRACE, HostCommand, HostProcess
+from adapter.msp.process import HostProcess
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP
 from adapter.wire.peer import BadAnswer, Peer, PeerClosed, PeerOptions
@@ -36,19 +38,6 @@ STDERR_IN_ERRORS = 500
 """Characters of a dead host's stderr that go into an error a user sees."""
 
 
-class HostStartError(HostGone):
-    """The host never became ready. `reason` is `hostStartTimeout` or `hostStartFailed`, `kind` that of the error by
-    which it refused the handshake."""
-
-    def __init__(
-        self, reason: str, sentence: str, exit_code: int | None = None, kind: str | None = None, *, words: str = ""
-    ) -> None:
-        super().__init__(sentence, words)
-        self.reason = reason
-        self.exit_code = exit_code
-        self.kind = kind
-
-
 class Host(Asking):
     """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile.
 
@@ -62,7 +51,7 @@ class Host(Asking):
         *,
         capabilities: Params = SESSION_CAPABILITIES,
         startup_timeout: float = budgets.STARTUP_TIMEOUT,
-        close_grace: float = CLOSE_GRACE,
+        close_grace: float = budgets.CLOSE_GRACE,
         throttle: Callable[[], Awaitable[None]] | None = None,
         frame_cap: int = MSP_FRAME_CAP,
         probes: bool = False,
@@ -91,10 +80,11 @@ class Host(Asking):
 
     # -- life
 
-    async def run(self) -> None:
-        """Start the process, serve until it or we end it, and leave nothing of it behind."""
+    async def run(self, launched: Launched | None = None) -> None:
+        """Start the process, serve until it or we end it, and leave nothing of it behind. `launched` is the process, if
+        it has been started already."""
         try:
-            process = await HostProcess.spawn(self.launch)
+            process = HostProcess(launched) if launched is not None else HostProcess.spawn(self.launch)
         except Exception as error:
             # Whatever it is, nobody may wait for this host.
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -13,22 +13,21 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final, TypeVar
 
 import anyio
-import msgspec
-from anyio.abc import Process
 
 from adapter.msp import sweep
-from adapter.msp.process_mark import has_ended, marked, next_mark, now_runs, those_that_run
+from adapter.msp.budgets import CLOSE_GRACE
+from adapter.msp.child import Child
+from adapter.msp.host_command import HostCommand
+from adapter.msp.launch import Launched, launch
+from adapter.msp.process_mark import has_ended, those_that_run
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
-from adapter.wire.pipes import FdReader, FdWriter, widen_pipe
-
-CLOSE_GRACE = 5.0
-"""Seconds a host has after stdin closed to settle its turns and write its records."""
+from adapter.wire.pipes import FdReader, FdWriter
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL (`msp.md §25`)."""
@@ -61,90 +60,31 @@ else:
 _T = TypeVar("_T")
 
 
-class HostCommand(msgspec.Struct, frozen=True):
-    """How to start a host: `argv` up to and including `serve` and its flags, and the whole environment for it."""
-
-    argv: Sequence[str]
-    environ: Mapping[str, str]
-
-    def display(self) -> str:
-        """The program and its arguments as one line for messages."""
-        return " ".join(self.argv)
-
-
 class HostProcess:
     """A running host. Make one with `spawn`, and `end` it whatever happens."""
 
-    def __init__(
-        self,
-        command: HostCommand,
-        family: sweep.Family | None,
-        process: Process,
-        stdin: FdWriter,
-        stdout: FdReader,
-        stderr: FdReader,
-    ) -> None:
-        self.command = command
-        self._family = family
+    def __init__(self, launched: Launched) -> None:
+        self.command = launched.command
+        self._child = child = Child(launched.process)
+        self.pid = child.pid
+        mark = launched.mark
+        self._family = sweep.Family(str(mark), {child.pid: launched.began}) if mark is not None else None
         """What it has started; None where that cannot be seen."""
-        self.pid = process.pid
-        self.stdin = stdin
-        self.stdout = stdout
-        self._stderr = stderr
-        self._process = process
+        self.stdin = FdWriter(launched.stdin)
+        self.stdout = FdReader(launched.stdout)
+        self._stderr = FdReader(launched.stderr)
         self._tail = StderrTail()
         self._ended = False
 
     @classmethod
-    async def spawn(cls, command: HostCommand) -> HostProcess:
-        """Start the process in a group of its own, with a pipe for each standard stream, and marked as ours
-        (`process_mark`).
-
-        Raises:
-            OSError: it cannot be executed, or there is no thread to wait for it with; nothing is left behind.
-            ValueError: nothing can be executed so, as with a zero byte in an argument; the same.
-        """
-        ours: list[int] = []
-        theirs: list[int] = []
-        mark = next_mark()
-        environ = marked(command.environ, mark)
-        try:
-            for parent_end in (1, 0, 0):
-                pair = os.pipe()
-                ours.append(pair[parent_end])
-                theirs.append(pair[1 - parent_end])
-            widen_pipe(ours[1])
-            # Shielded, so that a cancellation cannot come between the start of the process and our holding it: what it
-            # had started by then would be nobody's.
-            with anyio.CancelScope(shield=True):
-                process = await anyio.open_process(
-                    list(command.argv),
-                    stdin=theirs[0],
-                    stdout=theirs[1],
-                    stderr=theirs[2],
-                    env=environ,
-                    start_new_session=sys.platform != "win32",
-                )
-        except BaseException as error:
-            for fd in ours:
-                os.close(fd)
-            if not isinstance(error, RuntimeError):
-                raise
-            # There is no thread to wait for it with, which may show only when it has been started.
-            if mark is not None:
-                _kill_marked(str(mark))
-            raise OSError(str(error)) from None
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        began = now_runs(process.pid)
-        family = sweep.Family(str(mark), {process.pid: began}) if mark is not None else None
-        return cls(command, family, process, FdWriter(ours[0]), FdReader(ours[1]), FdReader(ours[2]))
+    def spawn(cls, command: HostCommand) -> HostProcess:
+        """Start the process; `adapter.msp.launch` tells how, and what it raises."""
+        return cls(launch(command))
 
     @property
     def exit_code(self) -> int | None:
         """What it ended with, negative for a signal; None while it runs."""
-        return self._process.returncode
+        return self._child.exit_code
 
     async def drain_stderr(self) -> None:
         """Read stderr until it ends, so that a host that logs much never blocks; the end of it is kept."""
@@ -154,7 +94,7 @@ class HostProcess:
 
     async def wait(self) -> None:
         """Wait until the process is reaped."""
-        await self._process.wait()
+        await self._child.wait()
 
     def stderr_text(self) -> str:
         """The last lines of stderr, without secrets."""
@@ -193,7 +133,7 @@ class HostProcess:
 
     async def _reaped_within(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
-            await self._process.wait()
+            await self._child.wait()
 
     async def _end_group(self) -> None:
         """Ask what the host started and did not end itself to end."""
@@ -252,16 +192,9 @@ class HostProcess:
     def _signal(self, signum: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if sys.platform == "win32":
-                self._process.send_signal(signum)
+                self._child.send_signal(signum)
             else:
                 os.killpg(self.pid, signum)
-
-
-def _kill_marked(mark: str) -> None:
-    family = sweep.Family(mark, {})
-    with contextlib.suppress(OSError):
-        family.look()
-        family.signal(_KILL)
 
 
 def _end_family(family: sweep.Family) -> None:

@@ -23,7 +23,7 @@ import msgspec
 from adapter.msp import sweep
 from adapter.msp.guardian import Guardian
 from adapter.msp.sweep import began_at, can_look, row_of
-from host_probe import brief_run
+from host_probe import watching
 
 VARIABLE: Final = sweep.VARIABLE
 
@@ -83,7 +83,7 @@ def _guardian() -> Guardian:
     began = _began()
     guardian = Guardian(f"{os.getpid()}:{began}" if began is not None else "")
     atexit.register(guardian.leave)
-    brief_run.watch = _watched
+    watching.watch = _watched
     return guardian
 
 

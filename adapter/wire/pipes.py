@@ -16,32 +16,20 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-if sys.platform == "linux":
-    import fcntl
-
 READ_CHUNK = 64 * 1024
 """Bytes of one read. A Linux pipe holds 64 KiB, a socket more; larger reads mean fewer wake-ups for the same bytes."""
-
-PIPE_BYTES = 1024 * 1024
-"""What a pipe is made to hold where that can be chosen; Linux lets everybody have this much."""
 
 HANG_UP_POLL = 0.1
 """Seconds between looks at whether a stream that is not read now has come to its end: no event loop tells of that
 alone."""
 
 
-def widen_pipe(fd: int) -> None:
-    """Make a pipe hold `PIPE_BYTES`, if the system lets us: long frames need fewer wake-ups on both sides."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-
-
 class FdReader:
-    """Reads a file descriptor it owns."""
+    """Reads a file descriptor it owns. `ahead` is what has been read from it before."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, ahead: bytes = b"") -> None:
         self._fd = fd
+        self._ahead = ahead
         self._watchable = True
         self._over = False
 
@@ -51,6 +39,9 @@ class FdReader:
         Raises:
             OSError: the descriptor failed; a closed one reads as end of file.
         """
+        if self._ahead:
+            ahead, self._ahead = self._ahead, b""
+            return ahead
         if sys.platform == "win32":
             if self._fd < 0:
                 return b""

@@ -8,10 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from adapter.wire.pipes import FdReader, FdWriter
+from typing import Final
 
 STDIN: Final = 0
 STDOUT: Final = 1
@@ -44,9 +41,9 @@ def is_usable(fd: int) -> bool:
     return _is_open(fd) and fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != _UNUSABLE[fd]
 
 
-def claim_stdio() -> tuple[FdReader, FdWriter]:
-    """The real stdin and stdout. From then on fd 0 is empty and what is written to fd 1 goes to stderr, also from child
-    processes and from C.
+def claim_stdio() -> tuple[int, int]:
+    """The descriptors of the real stdin and stdout. From then on fd 0 is empty and what is written to fd 1 goes to
+    stderr, also from child processes and from C.
 
     Call it before anything else opens a descriptor, an event loop for one: if stderr is closed, its number is free for
     whoever comes first. Nothing but the standard library is imported before it is done: an import may print.
@@ -66,9 +63,7 @@ def claim_stdio() -> tuple[FdReader, FdWriter]:
         os.dup2(STDERR, STDOUT)
     finally:
         os.close(nowhere)
-    from adapter.wire.pipes import FdReader, FdWriter
-
-    return FdReader(stdin), FdWriter(stdout)
+    return stdin, stdout
 
 
 def _is_open(fd: int) -> bool:

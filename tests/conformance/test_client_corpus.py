@@ -15,7 +15,7 @@ import pytest
 
 from adapter.msp.errors import MspError
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from adapter.msp.vocabulary import METHODS
 from tests import corpus
 

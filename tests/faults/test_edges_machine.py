@@ -19,8 +19,9 @@ import pytest
 from adapter.cli.logs import StderrHandler
 from adapter.cli.options import GlobalOptions, host_choice
 from adapter.hosts.simulated.options import default_data_dir
-from adapter.msp.host import Host, HostStartError
-from adapter.msp.process import HostCommand
+from adapter.msp.errors import HostStartError
+from adapter.msp.host import Host
+from adapter.msp.host_command import HostCommand
 from host_probe import probe_version
 from tests.adapter_process import COMMAND, AdapterProcess, Json, running_adapter
 from tests.faults.ending import end

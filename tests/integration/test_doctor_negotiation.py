@@ -15,7 +15,7 @@ from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.negotiation import case_of, known_of, offers
 from adapter.hosts.simulated import profiles
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from adapter.wire.background import Background
 from host_probe import probe_version
 from tests.adapter_process import AdapterProcess, Json, running_adapter

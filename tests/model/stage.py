@@ -17,7 +17,8 @@ import anyio
 from adapter.acp.agent import AgentDispatcher
 from adapter.bridge.agent import MuseAgent
 from adapter.bridge.hosts.host_choice import HostChoice
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from adapter.wire.background import Background
 from adapter.wire.peer import CANCEL_METHOD, Peer, PeerOptions
 from host_probe import Probe
@@ -96,7 +97,7 @@ class Stage:
             await agent.close()
             tasks.cancel_scope.cancel()
 
-    async def _spawn(self, command: HostCommand) -> HostProcess:
+    def _spawn(self, command: HostCommand) -> HostProcess:
         host = PlayedHost(self.store, f"h{len(self.hosts) + 1}")
         host.wire = Wire("host", host.name, self._note, host.take)
         host.wire.sink.watch = self._watch

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import anyio
 
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from tests.oracles.seen import Seen
 
 Json = dict[str, Any]

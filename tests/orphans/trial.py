@@ -68,7 +68,7 @@ ENDS: Final[dict[str, int | str]] = {
     "closed output": "output",
 }
 
-SHORT_LADDER: Final = hurried(msp__process__CLOSE_GRACE=0.5, msp__process__TERM_GRACE=0.5)
+SHORT_LADDER: Final = hurried(msp__budgets__CLOSE_GRACE=0.5, msp__process__TERM_GRACE=0.5)
 
 
 class Trial(msgspec.Struct, frozen=True):

@@ -76,9 +76,9 @@ ROWS: Final[tuple[Broken, ...]] = (
     Broken(
         14,
         "a host is in our own process group",
-        "adapter/msp/process.py",
-        '                start_new_session=sys.platform != "win32",',
-        "                start_new_session=False,",
+        "adapter/msp/launch.py",
+        '            start_new_session=sys.platform != "win32",',
+        "            start_new_session=False,",
         "unit/test_msp_process.py::test_it_has_a_group_of_its_own_and_three_pipes",
     ),
     Broken(

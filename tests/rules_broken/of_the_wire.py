@@ -20,8 +20,8 @@ ROWS: Final[tuple[Broken, ...]] = (
         1,
         "modules are imported, and may print, before stdout is taken",
         "adapter/cli/entry.py",
-        "    try:\n        reader, writer = claim_stdio()",
-        "    from adapter.cli import serve as _early\n\n    try:\n        reader, writer = claim_stdio()",
+        "    try:\n        stdin, stdout = claim_stdio()",
+        "    from adapter.cli import serve as _early\n\n    try:\n        stdin, stdout = claim_stdio()",
         "faults/test_faults_adapter_output.py::test_c2_first_run_and_loud_imports",
     ),
     Broken(

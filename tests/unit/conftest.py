@@ -12,6 +12,7 @@ POSIX_ONLY: Final = [
     "test_doctor_leftovers.py",
     "test_doctor_muse.py",
     "test_doctor_negotiation.py",
+    "test_first_answer.py",
     "test_host_probe_locate.py",
     "test_host_probe_probe.py",
     "test_msp_abilities.py",

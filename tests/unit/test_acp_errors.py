@@ -9,7 +9,7 @@ import pytest
 from adapter.acp import errors
 from adapter.bridge.hosts.host_choice import WITHOUT_MUSE
 from adapter.bridge.outcomes import client_error
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.wire.envelope import RpcError, failure_object
 from host_probe import NotFound, find_muse
 

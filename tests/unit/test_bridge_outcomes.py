@@ -8,8 +8,7 @@ import pytest
 
 from adapter.bridge.host_errors import REFUSALS, TURNS
 from adapter.bridge.outcomes import _LIMITS, LOGIN_ADVICE, client_error, stop_reason, turn_result, without_secrets
-from adapter.msp.errors import HostClosed, HostGone, MalformedResult, MspError, RequestTimeout
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostClosed, HostGone, HostStartError, MalformedResult, MspError, RequestTimeout
 from adapter.msp.turns import TurnError, TurnOutcome
 from adapter.msp.vocabulary import ERRORS
 from adapter.wire.envelope import RpcError

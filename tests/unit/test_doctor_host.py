@@ -13,9 +13,8 @@ from adapter.cli.doctor.finding import Finding
 from adapter.cli.doctor.host_checks import MANY_SESSIONS, judge_handshake, judge_login, judge_session_store
 from adapter.cli.doctor.report import Check
 from adapter.cli.doctor.trial import Refusal, SessionCount, Trial
-from adapter.msp.errors import HostClosed
+from adapter.msp.errors import HostClosed, HostStartError
 from adapter.msp.handshake import Handshake
-from adapter.msp.host import HostStartError
 from host_probe import HostVersion
 
 FINGERPRINT = "sha256:c7ff6c5d1e89cd42f803aea1f05b8e72082f2099685802473eb726903484713b"

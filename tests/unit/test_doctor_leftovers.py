@@ -12,7 +12,8 @@ from adapter.cli.doctor import leftovers
 from adapter.cli.doctor.finding import Finding
 from adapter.cli.doctor.leftovers import Marked, look_for_leftovers, marked_processes, sort_out
 from adapter.cli.doctor.report import Check
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from adapter.msp.process_mark import VARIABLE, Mark, ticks_a_second, ticks_now, with_mark
 from adapter.msp.sweep import PROC, began_at
 
@@ -150,7 +151,7 @@ def test_a_mark_names_this_process_and_now() -> None:
 async def test_what_is_started_of_muse_carries_the_mark_of_who_started_it_last() -> None:
     inherited = {**os.environ, VARIABLE: str(GONE)}
     show = f"import os; print(os.environ[{VARIABLE!r}], flush=True); input()"
-    host = await HostProcess.spawn(HostCommand([sys.executable, "-c", show], inherited))
+    host = HostProcess.spawn(HostCommand([sys.executable, "-c", show], inherited))
     try:
         said = await host.stdout.receive()
         mark = Mark.read(said.decode().strip())

@@ -20,8 +20,8 @@ from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.hosts.launch_profile import RESTRICTED, USUAL
 from adapter.hosts.simulated.profiles import PROFILES
 from adapter.msp.abilities import ASKED, Abilities
-from adapter.msp.errors import HostClosed, HostGone, MspError
-from adapter.msp.host import Host, HostStartError
+from adapter.msp.errors import HostClosed, HostGone, HostStartError, MspError
+from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from host_probe import VersionCache, identify

@@ -23,11 +23,11 @@ def test_a_constant_has_its_new_value_where_it_is_used_and_nothing_else_has_chan
 
 
 def test_so_has_one_without_a_declared_type() -> None:
-    spec = Hurry(["msp__process__CLOSE_GRACE=0.25"]).find_spec("adapter.msp.process", adapter.msp.__path__)
+    spec = Hurry(["msp__process__TERM_GRACE=0.25"]).find_spec("adapter.msp.process", adapter.msp.__path__)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.CLOSE_GRACE == 0.25
+    assert module.TERM_GRACE == 0.25
 
 
 def test_other_modules_are_left_alone() -> None:

@@ -15,7 +15,7 @@ from adapter.hosts.simulated.profiles import PROFILES
 from adapter.msp import abilities as module
 from adapter.msp.abilities import ASKED, NOBODY, Abilities, abilities_of, questions
 from adapter.msp.errors import HostGone
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from adapter.wire.envelope import RpcError
 from adapter.wire.peer import BadAnswer
 from tests.oracles.msp_types import check_client_frame

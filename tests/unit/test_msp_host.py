@@ -13,10 +13,10 @@ import anyio
 import pytest
 
 from adapter.msp import event_routing
-from adapter.msp.errors import HostClosed, HostGone
+from adapter.msp.errors import HostClosed, HostGone, HostStartError
 from adapter.msp.event_routing import EVENTS_LOST
-from adapter.msp.host import Host, HostStartError
-from adapter.msp.process import HostCommand
+from adapter.msp.host import Host
+from adapter.msp.host_command import HostCommand
 from tests.faults.hosts_that_end import ClosesStdin, ClosesStdout, Exits
 from tests.hosts_that_answer import Answers
 from tests.processes import assert_gone, open_descriptors

@@ -14,7 +14,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from adapter.wire.pipes import READ_CHUNK
 from adapter.wire.writer import ANSWERS_HIGH_WATER
 from tests.scripted_hosts import Json, Placed, ScriptedHost, place

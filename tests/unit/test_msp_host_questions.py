@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from tests.scripted_hosts import Json
 
 pytestmark = pytest.mark.anyio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -13,9 +14,10 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from adapter.msp import launch, sweep
 from adapter.msp import process as module
-from adapter.msp import sweep
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from adapter.msp.process_mark import guard
 from tests.processes import assert_gone, descendants, open_descriptors, running
 from tests.wired import PATIENCE
@@ -41,7 +43,7 @@ def shell(script: str) -> HostCommand:
 @asynccontextmanager
 async def spawned(script: str) -> AsyncIterator[HostProcess]:
     """A process that has said `ready`; killed afterwards, whatever the test did to it."""
-    process = await HostProcess.spawn(shell(script))
+    process = HostProcess.spawn(shell(script))
     try:
         with anyio.fail_after(PATIENCE):
             assert await process.stdout.receive() == b"ready\n"
@@ -118,7 +120,7 @@ async def test_f4_each_step_of_the_ladder(script: str, grace: float, code: int) 
 async def test_f2_nothing_of_the_group_is_left(monkeypatch: pytest.MonkeyPatch, script: str, marks: bool) -> None:
     if not marks:
         # As where nothing can be read of processes: what is left can then only be reached by its group.
-        monkeypatch.setattr(module, "next_mark", lambda: None)
+        monkeypatch.setattr(launch, "next_mark", lambda: None)
     async with spawned(script) as process:
         group = [process.pid, *(row.pid for row in descendants(process.pid))]
         with anyio.fail_after(PATIENCE):
@@ -154,18 +156,6 @@ async def test_ending_twice_and_together_is_one_end() -> None:
         assert process.exit_code == -signal.SIGTERM
 
 
-async def test_what_was_started_is_held_whatever_is_cancelled_meanwhile() -> None:
-    process = None
-    with anyio.CancelScope() as scope:
-        scope.cancel()
-        process = await HostProcess.spawn(shell("exec cat"))
-    assert process is not None
-    with anyio.fail_after(PATIENCE):
-        await process.end(LONG)
-    process.close_pipes()
-    assert process.exit_code == 0
-
-
 # -- what is left behind
 
 
@@ -181,30 +171,42 @@ async def test_a_failed_start_leaves_no_descriptor(tmp_path: Path, kind: str) ->
     before = open_descriptors()
     for _ in range(5):
         with pytest.raises(OSError):
-            await HostProcess.spawn(HostCommand([str(path), "serve"], ENVIRON))
+            HostProcess.spawn(HostCommand([str(path), "serve"], ENVIRON))
     assert open_descriptors() == before
 
 
-async def test_f2_a_start_without_a_thread_to_wait_in_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f2_a_process_is_started_and_ended_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    guard()
-    before, children = open_descriptors(), {row.pid for row in descendants(os.getpid())}
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    try:
-        process = await HostProcess.spawn(shell("trap '' TERM HUP; while sleep 600; do true; done"))
-    except OSError as error:
-        # Held, and with it all that could end the process when it is forgotten.
-        assert "thread" in str(error)
-        left = [row.pid for row in descendants(os.getpid()) if row.pid not in children and row.runs]
-        if sweep.can_look():
-            assert_gone(left)
-            assert open_descriptors() == before
-    else:
-        # Not every event loop needs one.
-        await process.end(0)
-        process.close_pipes()
+    process = HostProcess.spawn(shell("trap '' TERM HUP; while sleep 600; do true; done"))
+    await process.end(0)
+    process.close_pipes()
+    assert process.exit_code == -signal.SIGKILL
+
+
+async def test_its_end_is_noticed_without_a_descriptor_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(pid: int) -> int:
+        raise OSError(errno.EMFILE, "too many")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse, raising=False)
+    with anyio.fail_after(PATIENCE):
+        async with spawned("echo ready; exit 7") as process:
+            await process.wait()
+    assert process.exit_code == 7
+
+
+async def test_many_wait_for_its_end_and_one_of_them_no_longer() -> None:
+    with anyio.fail_after(PATIENCE):
+        async with spawned("echo ready; exec cat") as process, anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(process.wait)
+            with anyio.move_on_after(SHORT) as given_up:
+                await process.wait()
+            assert given_up.cancelled_caught
+            process.stdin.close()
+    assert process.exit_code == 0
 
 
 async def test_ended_processes_leave_no_descriptor_and_no_zombie() -> None:
@@ -279,7 +281,7 @@ async def test_its_end_waits_for_no_other_thread() -> None:
 
 async def test_c4_much_stderr_is_drained_and_its_end_is_kept_without_secrets() -> None:
     script = "head -c 1000000 /dev/zero | tr '\\0' 'x' >&2; echo \"key $DEMO_TOKEN\" >&2; echo ready; exec cat"
-    process = await HostProcess.spawn(shell(script))
+    process = HostProcess.spawn(shell(script))
     try:
         with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:

@@ -19,7 +19,8 @@ PROGRAM = """
 import ctypes, os, sys
 import anyio
 from adapter.msp import process as module
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from tests.processes import descendants
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -29,7 +30,7 @@ module.TERM_GRACE = 0.2
 
 async def main():
     for _ in range(3):
-        process = await HostProcess.spawn(HostCommand(["/bin/sh", "-c", script], os.environ))
+        process = HostProcess.spawn(HostCommand(["/bin/sh", "-c", script], os.environ))
         assert await process.stdout.receive() == b"ready\\n"
         await process.end(float(close_grace))
         process.close_pipes()
@@ -80,7 +81,8 @@ ANSWER = """
 import pathlib, sys, tempfile, threading, time
 import anyio
 from adapter.msp import process as module, sweep
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from adapter.msp.process_mark import with_mark
 from host_probe.brief_run import run_briefly
 
@@ -105,7 +107,7 @@ async def ask():
     print(answer.exit_code, flush=True)
 
 async def main():
-    process = await HostProcess.spawn(HostCommand(["/bin/sh", "-c", "exec cat"], {}))
+    process = HostProcess.spawn(HostCommand(["/bin/sh", "-c", "exec cat"], {}))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask)
         tasks.start_soon(process.end)

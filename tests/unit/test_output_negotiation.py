@@ -3,7 +3,6 @@ both event loops."""
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -170,10 +169,3 @@ async def test_a_failure_is_not_remembered(choose: Choose, tmp_path: Path) -> No
     assert not (await negotiate(True, choice, cache)).offered
     (tmp_path / "installed").touch()
     assert (await negotiate(True, choice, cache)).offered
-
-
-async def test_the_reason_is_logged_once(choose: Choose, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "adapter.output")
-    await negotiate(True, choose(says("1.3.0")), None)
-    messages = [record.getMessage() for record in caplog.records if record.name == "adapter.output"]
-    assert messages == ["stored output is not offered: Reading is verified on Muse 1.2.1 only, and this host is 1.3.0."]

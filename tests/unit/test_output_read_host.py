@@ -15,8 +15,7 @@ import pytest
 from adapter.bridge.hosts.host_choice import HostChoice
 from adapter.bridge.stored_output.read_host import READ_ONLY_FLAGS, ReadHost
 from adapter.msp.budgets import READ_HOST_IDLE
-from adapter.msp.errors import HostGone
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostGone, HostStartError
 from tests.output_hosts import PATIENCE, CrashingHost, OutputHost, background, calls, choice_of, methods
 from tests.processes import assert_gone
 from tests.scripted_hosts import Placed, ScriptedHost, place

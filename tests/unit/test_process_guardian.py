@@ -27,7 +27,8 @@ import os, sys, threading
 import anyio
 from pathlib import Path
 from adapter.msp import guardian, process_mark, sweep
-from adapter.msp.process import HostCommand, HostProcess
+from adapter.msp.host_command import HostCommand
+from adapter.msp.process import HostProcess
 from host_probe.brief_run import run_briefly
 exec(sys.argv[1])
 
@@ -41,7 +42,7 @@ async def obey(tasks):
         word, _, script = line.strip().partition(" ")
         command = ["/bin/sh", "-c", script]
         if word == "start":
-            process = await HostProcess.spawn(HostCommand(command, os.environ))
+            process = HostProcess.spawn(HostCommand(command, os.environ))
             said = await process.stdout.receive()
             print(said.decode().strip(), flush=True)
         elif word == "ask":

@@ -12,7 +12,7 @@ import pytest
 from adapter.wire.envelope import Success, read_line
 from adapter.wire.framing import LONG_LINE, FrameDecoder, Line, Oversize
 from adapter.wire.outbox import Outbox
-from adapter.wire.pipes import PIPE_BYTES, widen_pipe
+from adapter.wire.pipe_size import PIPE_BYTES, widen_pipe
 
 CAP = 8 * LONG_LINE
 

@@ -12,11 +12,13 @@ import pytest
 PROGRAM = """
 import os, subprocess, sys, warnings
 import anyio
+from adapter.wire.pipes import FdReader, FdWriter
 from adapter.wire.stdio import claim_stdio
 
 sys.stdout.write("before")
 
-source, sink = claim_stdio()
+stdin, stdout = claim_stdio()
+source, sink = FdReader(stdin), FdWriter(stdout)
 
 async def main():
     print("from print", flush=True)

@@ -15,15 +15,15 @@ from typing import Final, TypeVar
 
 import anyio
 
-from adapter.bridge.hosts.host_choice import HostChoice, remembered_abilities, resolve_muse
+from adapter.bridge.hosts.host_choice import HostChoice, remembered_abilities, resolve_muse, serve_command
 from adapter.bridge.hosts.host_slot import HostSlot, Tenant, is_durable
 from adapter.bridge.hosts.launch_profile import USUAL, LaunchProfile
 from adapter.bridge.hosts.login import Login
 from adapter.hosts.select import stand_in_flags
 from adapter.msp.abilities import ASKED, Abilities
-from adapter.msp.errors import HostClosed, HostGone
-from adapter.msp.host import Host, HostStartError
-from adapter.msp.process import HostCommand
+from adapter.msp.errors import HostClosed, HostGone, HostStartError
+from adapter.msp.host import Host
+from adapter.msp.launch import Launched
 from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
@@ -75,13 +75,16 @@ class ExecutionHosts:
         self._noted = False
         self._version_doubted = False
         self._closed = False
+        self._launched: Launched | None = None
         self.on_question: Callable[[Host, str, str, Params], None] | None = None
         """Told of questions in sessions nobody listens to: their host, session, method and params."""
         self.login = Login(choice.environ, self.renew)
         """What the hosts have told of their login."""
 
-    def begin(self) -> None:
-        """Start a host in the background. Never fails: who needs the host learns what is wrong."""
+    def begin(self, launched: Launched | None = None) -> None:
+        """Start a host in the background, or go on with its process if there is one. Never fails: who needs the host
+        learns what is wrong."""
+        self._launched = launched
         try:
             self._slot(USUAL).begin()
         except HostStartError as error:
@@ -230,9 +233,15 @@ class ExecutionHosts:
             return None
 
     def _started(self, profile: LaunchProfile) -> Host:
-        muse = resolve_muse(self._choice)
+        launched, self._launched = self._launched, None
+        if launched is not None:
+            command = launched.command
+            muse = command.argv[:-1]
+        else:
+            muse = resolve_muse(self._choice)
+            command = serve_command(muse, self._choice, profile.flags)
         host = Host(
-            HostCommand(argv=[*muse, "serve", *profile.flags], environ=self._choice.environ),
+            command,
             self._client_version,
             startup_timeout=self._choice.startup_timeout,
             close_grace=self._choice.close_grace,
@@ -242,7 +251,7 @@ class ExecutionHosts:
         )
         if self.on_question is not None:
             host.on_question = partial(self.on_question, host)
-        self._background.start(host.run)
+        self._background.start(host.run, launched)
         self._background.start(self._note_version, muse)
         self._background.start(self._note_abilities, muse, host)
         return host

@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 
 from adapter.hosts.select import STAND_INS, stand_in_abilities, stand_in_command
-from adapter.msp.budgets import READ_HOST_IDLE, STARTUP_TIMEOUT
-from adapter.msp.host import HostStartError
-from adapter.msp.process import CLOSE_GRACE
+from adapter.msp.budgets import CLOSE_GRACE, READ_HOST_IDLE, STARTUP_TIMEOUT
+from adapter.msp.errors import HostStartError
+from adapter.msp.host_command import HostCommand
 from adapter.wire.framing import MSP_FRAME_CAP
 from host_probe import Abilities, NotFound, VersionCache, default_directory, find_muse, identify
 
@@ -67,6 +67,11 @@ def resolve_muse(choice: HostChoice) -> Sequence[str]:
     if isinstance(found, NotFound):
         raise HostStartError("museNotFound", found.message(WITHOUT_MUSE))
     return [str(found.path)]
+
+
+def serve_command(muse: Sequence[str], choice: HostChoice, flags: Sequence[str] = ()) -> HostCommand:
+    """How to start a host of this `muse`."""
+    return HostCommand(argv=[*muse, "serve", *flags], environ=choice.environ)
 
 
 def remembered_abilities(choice: HostChoice, cache: VersionCache | None) -> Abilities | None:

@@ -8,7 +8,8 @@ from typing import Protocol
 import anyio
 
 from adapter.bridge.hosts.restarts import Restarts
-from adapter.msp.host import Host, HostStartError
+from adapter.msp.errors import HostStartError
+from adapter.msp.host import Host
 from host_probe import BinaryIdentity
 
 

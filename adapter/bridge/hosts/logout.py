@@ -8,7 +8,7 @@ from typing import Final
 from adapter.acp.errors import error_of
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.bridge.outcomes import client_error
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.envelope import INTERNAL_ERROR, RpcError

@@ -22,8 +22,8 @@ from adapter.bridge.stored_output.references import AVAILABLE, OutputRef, find_r
 from adapter.bridge.stored_output.request import ReadRequest
 from adapter.bridge.stored_output.scan import BackwardScan, HistoryScan, MalformedPage
 from adapter.bridge.stored_output.walk import walk
-from adapter.msp.errors import HostGone, MalformedResult, MspError, RequestTimeout
-from adapter.msp.host import Host, HostStartError
+from adapter.msp.errors import HostGone, HostStartError, MalformedResult, MspError, RequestTimeout
+from adapter.msp.host import Host
 from adapter.wire.envelope import Params, RpcError
 from host_probe import Verified, parse_server_version, verified_for_reading
 

@@ -3,21 +3,16 @@ version."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Final
 
 import msgspec
 
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
-from adapter.bridge.stored_output import errors
 from adapter.bridge.stored_output.contract import KEY, advertisement
-from adapter.msp.host import HostStartError
-from adapter.msp.process_mark import with_mark
+from adapter.msp.errors import HostStartError
 from adapter.msp.secrets import scrub
 from adapter.wire.envelope import RpcError
-from host_probe import HostVersion, Verified, VersionCache, probe_version, verified_for_reading
-
-log = logging.getLogger("adapter.output")
+from host_probe import HostVersion, Verified, VersionCache, cached_version, probe_version, verified_for_reading
 
 
 class Negotiation(msgspec.Struct, frozen=True):
@@ -34,6 +29,9 @@ class Negotiation(msgspec.Struct, frozen=True):
 
     def refusal(self) -> RpcError | None:
         """Checks 1 and 2: why reads are refused on this connection, None if they are not."""
+        # Not before something is read: a client waits for what imports this.
+        from adapter.bridge.stored_output import errors
+
         if not self.asked:
             return errors.not_negotiated()
         return None if self.offered else errors.not_advertised(self.host_version)
@@ -51,10 +49,24 @@ async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None)
         muse = resolve_muse(choice)
     except HostStartError as error:
         return refused(error.details)
+    from adapter.msp.process_mark import with_mark
+
     probe = await probe_version(muse, environ=with_mark(choice.environ), cache=cache)
     if probe.problem is not None:
         return refused(scrub(probe.details or probe.problem, choice.environ))
     return judged(probe.version)
+
+
+def remembered(asked: bool, choice: HostChoice, cache: VersionCache | None) -> Negotiation | None:
+    """The same decision without asking anybody; None if that needs a version that is not remembered.
+
+    Raises:
+        HostStartError: as for `resolve_muse`.
+    """
+    if not asked:
+        return NOT_ASKED
+    version = cached_version(resolve_muse(choice), choice.environ, cache) if cache is not None else None
+    return judged(version) if version is not None else None
 
 
 def judged(version: HostVersion) -> Negotiation:
@@ -69,5 +81,4 @@ def judged(version: HostVersion) -> Negotiation:
 
 def refused(reason: str, host_version: str | None = None) -> Negotiation:
     """The decision for a client that asked in vain."""
-    log.info("stored output is not offered: %s", reason)
     return Negotiation(asked=True, host_version=host_version, reason=reason)

@@ -14,10 +14,10 @@ from typing import Final
 
 import anyio
 
-from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
+from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse, serve_command
 from adapter.msp.budgets import READ_HOST_IDLE
-from adapter.msp.host import Host, HostStartError
-from adapter.msp.process import HostCommand
+from adapter.msp.errors import HostStartError
+from adapter.msp.host import Host
 from adapter.msp.process_mark import with_mark
 from adapter.wire.background import Background
 from host_probe import serve_flags
@@ -110,7 +110,7 @@ class ReadHost:
             known = await serve_flags(muse, with_mark(self._choice.environ))
             self._flags = [flag for flag in READ_ONLY_FLAGS if flag in known]
         host = Host(
-            HostCommand(argv=[*muse, "serve", *self._flags], environ=self._choice.environ),
+            serve_command(muse, self._choice, self._flags),
             self._client_version,
             capabilities={},
             startup_timeout=self._choice.startup_timeout,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -45,6 +44,8 @@ def _is_there(server: StdioServer, cwd: str, environ: Mapping[str, str]) -> bool
     """Whether its command is found as a host finds it: in the session's folder, or on the PATH it is given."""
     if os.sep in server.command:
         return os.access(os.path.join(cwd, server.command), os.X_OK)  # noqa: PTH118 (keeps an absolute path as it is)
+    import shutil  # here, because it is slow to import and most sessions have no servers
+
     path = next((setting.value for setting in server.env if setting.name == "PATH"), environ.get("PATH", os.defpath))
     return shutil.which(server.command, path=path) is not None
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from adapter.acp import errors
-from adapter.acp.capabilities import ASYNC_TASKS, EXTENSION_VERSION
+from adapter.acp.capabilities import ASYNC_TASKS
 from adapter.acp.fields import Fields
 from adapter.bridge.outcomes import client_error
 from adapter.msp.errors import HostGone, MspError
@@ -28,7 +28,6 @@ from adapter.wire.envelope import Params, RpcError
 
 log = logging.getLogger("adapter.bridge")
 
-METHOD: Final = "_muse/task"
 CANCEL: Final = "cancel"
 LONGEST_TARGET: Final = 2048
 
@@ -60,11 +59,6 @@ class TaskRequest(msgspec.Struct, frozen=True):
 
     session_id: str
     target: str
-
-
-def advertisement() -> Params:
-    """What `initialize` carries under `_meta` for a client that asked for it."""
-    return {ASYNC_TASKS: {"version": EXTENSION_VERSION, "method": METHOD, "actionsPerTask": True}}
 
 
 def read_request(params: Params) -> TaskRequest:

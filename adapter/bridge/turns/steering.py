@@ -10,15 +10,10 @@ from typing import Final
 import msgspec
 
 from adapter.acp import errors, updates
-from adapter.acp.capabilities import (
-    EXTENSION_VERSION,
-    SESSION_STEERING,
-    STEERING,
-    AgentCapabilities,
-    ClientCapabilities,
-)
+from adapter.acp.capabilities import AgentCapabilities, ClientCapabilities
 from adapter.acp.content import Block, read_prompt
 from adapter.acp.fields import Fields
+from adapter.bridge.extensions import STEER
 from adapter.bridge.outcomes import client_error
 from adapter.bridge.turns.prompt_input import file_mentions, input_parts, require_fit
 from adapter.msp.changes import TurnStarted
@@ -27,9 +22,6 @@ from adapter.msp.session import Session
 from adapter.wire import envelope
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.peer import Call, Peer, Work
-
-MUSE_METHOD: Final = "_muse/steer"
-SESSION_METHOD: Final = "_session/steering"
 
 ACTIVE_TURN: Final = "muse/activeTurnId"
 """The key under which the running turn is told, null for none."""
@@ -44,16 +36,6 @@ class Asked(msgspec.Struct, frozen=True):
     session_id: str
     blocks: tuple[Block, ...]
     turn_id: str | None
-
-
-def advertisement(client: ClientCapabilities) -> Params:
-    """What `initialize` says of it in `_meta`."""
-    offered: Params = {}
-    if client.steering:
-        offered[STEERING] = {"version": EXTENSION_VERSION, "method": MUSE_METHOD}
-    if client.session_steering:
-        offered[SESSION_STEERING] = {"supported": True, "idle": "reject", "targeting": "active-at-admission"}
-    return offered
 
 
 class Steering:
@@ -164,7 +146,7 @@ def read_asked(call: Call, ours: AgentCapabilities) -> Asked:
         RpcError: -32602 that names the field.
     """
     fields = Fields(call.params)
-    named = call.method == MUSE_METHOD or fields.has("expectedTurnId")
+    named = call.method == STEER or fields.has("expectedTurnId")
     asked = Asked(
         fields.id("sessionId"), read_prompt(fields, ours.prompt), fields.id("expectedTurnId") if named else None
     )
@@ -176,4 +158,4 @@ def read_asked(call: Call, ours: AgentCapabilities) -> Asked:
 async def in_form(method: str, work: Work) -> Params:
     """The result as the method has it."""
     steered = await work
-    return steered | {"status": "accepted"} if method == MUSE_METHOD else {"outcome": "injected"}
+    return steered | {"status": "accepted"} if method == STEER else {"outcome": "injected"}

@@ -4,7 +4,7 @@ import typer
 
 from adapter.bridge.hosts.host_choice import resolve_muse
 from adapter.cli.options import host_choice
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 
 
 def login(context: typer.Context) -> None:

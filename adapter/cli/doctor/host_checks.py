@@ -20,8 +20,8 @@ from adapter.cli.doctor.trial import (
     SessionCount,
     Trial,
 )
+from adapter.msp.errors import HostStartError
 from adapter.msp.handshake import Handshake
-from adapter.msp.host import HostStartError
 from adapter.msp.secrets import scrub
 from host_probe import HostVersion, known_fingerprint, parse_server_version
 

@@ -11,7 +11,7 @@ from adapter.cli.doctor.deciding import Decision
 from adapter.cli.doctor.finding import Finding
 from adapter.hosts.recorded.script import ScriptError, load_script
 from adapter.hosts.select import STAND_INS
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.msp.secrets import scrub
 from host_probe import (
     Found,

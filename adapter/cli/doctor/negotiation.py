@@ -22,7 +22,7 @@ from adapter.acp.capabilities import (
     ClientCapabilities,
 )
 from adapter.bridge.hosts.host_choice import HostChoice, remembered_abilities, version_cache
-from adapter.bridge.offer import capabilities_on, extensions_for, initialize_result
+from adapter.bridge.offer import Settled, capabilities_on, initialize_result
 from adapter.bridge.stored_output.negotiation import NOT_ASKED, Negotiation
 from adapter.bridge.stored_sessions.mcp import takes_servers
 from adapter.cli.doctor.client_profiles import PROFILES, ClientProfile
@@ -30,7 +30,7 @@ from adapter.cli.doctor.deciding import decide
 from adapter.cli.doctor.facts import MuseFacts
 from adapter.cli.doctor.report import Offer, Withheld
 from adapter.msp.abilities import LISTING
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 from adapter.wire.envelope import Params
 from host_probe import Abilities
 
@@ -105,8 +105,8 @@ def case_of(profile: ClientProfile, known: Known) -> Case:
     """Play the client's `initialize`."""
     client = profile.capabilities()
     ours = capabilities_on(known.abilities or Abilities())
-    extensions = extensions_for(client, known.output if client.stored_output else NOT_ASKED)
-    return Case(client, ours, initialize_result(ours, client, extensions, known.muse, __version__), known)
+    settled = Settled(client, known.output if client.stored_output else NOT_ASKED, ours)
+    return Case(client, ours, initialize_result(settled, client, known.muse, __version__), known)
 
 
 def _offer(name: str, case: Case) -> Offer:

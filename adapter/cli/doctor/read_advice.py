@@ -8,7 +8,7 @@ from typing import Final
 
 from adapter.bridge.hosts.host_choice import HostChoice, resolve_muse
 from adapter.bridge.stored_output.errors import NOT_STORED
-from adapter.msp.host import HostStartError
+from adapter.msp.errors import HostStartError
 
 _IN_A_TERMINAL: Final = "un `{serve}` in a terminal to see what it says."
 _FAULT_OF_MUSE: Final = "Report it as a fault of Muse: "

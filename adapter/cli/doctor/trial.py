@@ -18,7 +18,7 @@ from adapter.hosts.select import stand_in_flags
 from adapter.msp.errors import HostGone, MalformedResult, MspError
 from adapter.msp.handshake import SESSION_CAPABILITIES, Handshake
 from adapter.msp.host import Host
-from adapter.msp.process import HostCommand
+from adapter.msp.host_command import HostCommand
 from adapter.msp.process_mark import with_mark
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params

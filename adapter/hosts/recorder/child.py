@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from adapter.wire.pipes import READ_CHUNK, widen_pipe
+from adapter.wire.pipe_size import widen_pipe
+from adapter.wire.pipes import READ_CHUNK
 
 GROUP_GRACE: Final = 0.5
 """Seconds what a command left running in its group has between SIGTERM and SIGKILL."""

@@ -1,0 +1,126 @@
+"""The first answer, before there is an event loop.
+
+A client shows nothing until `initialize` is answered, and most of what a start takes is the import of what only
+sessions need. So if the request is there already, its host is started at once, and if everything that the answer says
+is known from an earlier start, it is written at once. Whatever is not as usual is left to the connection (`cli.serve`),
+which comes to the same answer later, or to the right error.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from adapter import __version__
+from adapter.acp import params
+from adapter.acp.capabilities import ClientCapabilities
+from adapter.bridge.hosts.host_choice import (
+    HostChoice,
+    remembered_abilities,
+    resolve_muse,
+    serve_command,
+    version_cache,
+)
+from adapter.bridge.offer import Settled, capabilities_on, initialize_result
+from adapter.bridge.stored_output.negotiation import remembered
+from adapter.msp.errors import HostStartError
+from adapter.wire.envelope import Id, Request, RpcError, read_line, success_object
+from adapter.wire.framing import ACP_OUTBOUND_CAP, FrameDecoder, encode_frame
+
+if TYPE_CHECKING:
+    from adapter.msp.launch import Launched
+
+FIRST_READ: Final = 64 * 1024
+
+AT_ONCE: Final = 4096
+"""Bytes that whatever has room for some takes as a whole (`PIPE_BUF`); a socket that says so has room for more."""
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    """What came of it: `ahead` was read and is still to be worked on."""
+
+    ahead: bytes = b""
+    settled: Settled | None = None
+    """What the client has been told; None if it has had no answer."""
+    launched: Launched | None = None
+    """Its host; None if none has been started."""
+
+
+def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeting:
+    """Start the host and answer, if the client has asked already and that can be done without waiting for anything."""
+    if sys.platform != "linux" or not _is_ready(stdin, select.POLLIN):
+        return Greeting()
+    ahead = os.read(stdin, FIRST_READ)
+    first, end, rest = ahead.partition(b"\n")
+    request = _request_in(first + end, frame_cap)
+    if request is None:
+        return Greeting(ahead)
+    try:
+        client = params.read_initialize(request.params).client
+        muse = resolve_muse(choice)
+        settled = _settled(client, choice)
+    except (RpcError, HostStartError):
+        return Greeting(ahead)
+    if settled is not None and _answer(request.id, settled, choice, stdout):
+        # The line that is answered has left its end behind: what comes is not the first line any more.
+        ahead = end + rest
+    else:
+        settled = None
+    return Greeting(ahead, settled, _launched(muse, choice))
+
+
+def _is_ready(fd: int, event: int) -> bool:
+    """Whether this is a pipe or a socket that can be read or written at once."""
+    mode = os.fstat(fd).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return False
+    poll = select.poll()
+    poll.register(fd, event)
+    return any(told & event for _, told in poll.poll(0))
+
+
+def _request_in(line: bytes, frame_cap: int) -> Request | None:
+    """The request to initialize that the line is, None if it is anything else."""
+    for found in FrameDecoder(frame_cap).feed(line):
+        frame = read_line(found)
+        if isinstance(frame, Request) and frame.method == "initialize":
+            return frame
+    return None
+
+
+def _settled(client: ClientCapabilities, choice: HostChoice) -> Settled | None:
+    """What is settled with this client, None if for that the host has to be asked."""
+    cache = version_cache(choice)
+    output, abilities = remembered(client.stored_output, choice, cache), remembered_abilities(choice, cache)
+    if output is None or abilities is None:
+        return None
+    return Settled(client, output, capabilities_on(abilities))
+
+
+def _answer(request_id: Id, settled: Settled, choice: HostChoice, stdout: int) -> bool:
+    """Whether the client has the answer."""
+    result = initialize_result(settled, settled.client, choice.muse, __version__)
+    line = encode_frame(success_object(request_id, result), ACP_OUTBOUND_CAP)
+    if len(line) > AT_ONCE or not _is_ready(stdout, select.POLLOUT):
+        return False
+    try:
+        return os.write(stdout, line) == len(line)
+    except OSError:
+        # Nobody reads: that is seen again, and told.
+        return False
+
+
+def _launched(muse: Sequence[str], choice: HostChoice) -> Launched | None:
+    from adapter.msp.launch import launch
+
+    try:
+        return launch(serve_command(muse, choice))
+    except (OSError, ValueError):
+        # It will be again, and then somebody is told.
+        return None
