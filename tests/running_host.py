@@ -11,6 +11,7 @@ import anyio
 
 from adapter.msp.host import Host
 from adapter.msp.host_command import HostCommand
+from adapter.wire.room import Room
 from tests.processes import assert_gone
 from tests.scripted_hosts import Json, Placed
 from tests.wired import PATIENCE, outcome
@@ -50,7 +51,7 @@ async def failure(ask: Callable[[], Awaitable[Any]]) -> Exception:
     return result
 
 
-def without_listening(seconds: float) -> Callable[[], Awaitable[None]]:
+def without_listening(seconds: float) -> Room:
     """A throttle that holds up the reading behind each read for so long, however often it is asked again meanwhile."""
     until_then: list[float] = []
 
@@ -59,4 +60,4 @@ def without_listening(seconds: float) -> Callable[[], Awaitable[None]]:
         await anyio.sleep_until(until_then[0])
         until_then.clear()
 
-    return throttle
+    return Room(lambda: False, throttle)

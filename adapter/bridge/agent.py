@@ -91,7 +91,7 @@ class MuseAgent:
         """Whom to speak to; once, before the first request."""
         choice, background = self._choice, self._background
         self._peer = peer
-        self._hosts = ExecutionHosts(choice, self._version, background, peer.writable, self._cache)
+        self._hosts = ExecutionHosts(choice, self._version, background, peer.room, self._cache)
         self._sessions = Sessions(background, lambda session_id: self.reader.end_session(session_id))
         self._hosts.on_question = StrayQuestions(self._sessions.all_open, self._sessions.has_closed, background).receive
         self._openings = Openings(choice, self._hosts, peer, background, self._sessions)

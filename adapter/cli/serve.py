@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Final
 
 import anyio
@@ -68,7 +67,7 @@ async def _serve(
         }
         dispatcher = AgentDispatcher(agent, extensions, initialized=greeting.settled is not None)
         peer = Peer(reader, writer, dispatcher, peer_options)
-        peer.throttle = partial(reader.unless_over, peer.throttle)
+        peer.throttle = reader.unless_over(peer.throttle)
         agent.connect(peer)
         tasks.start_soon(_stop_on_signal, peer)
         tasks.start_soon(_stop_when_unread, writer, peer)

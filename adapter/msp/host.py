@@ -4,8 +4,6 @@ or not."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from functools import partial
 
 import anyio
 
@@ -22,6 +20,7 @@ from adapter.msp.process import HostProcess
 from adapter.wire.envelope import Params, RpcError
 from adapter.wire.framing import MSP_FRAME_CAP
 from adapter.wire.peer import BadAnswer, Peer, PeerClosed, PeerOptions
+from adapter.wire.room import Room
 
 log = logging.getLogger("adapter.msp")
 
@@ -52,7 +51,7 @@ class Host(Asking):
         capabilities: Params = SESSION_CAPABILITIES,
         startup_timeout: float = budgets.STARTUP_TIMEOUT,
         close_grace: float = budgets.CLOSE_GRACE,
-        throttle: Callable[[], Awaitable[None]] | None = None,
+        throttle: Room | None = None,
         frame_cap: int = MSP_FRAME_CAP,
         probes: bool = False,
     ) -> None:
@@ -194,20 +193,24 @@ class Host(Asking):
         self._overheard = Overheard(process.stdout)
         peer = Peer(self._overheard, process.stdin, self, options)
         if self._throttle is not None:
-            peer.throttle = partial(self._before_reading_on, peer, process, self._throttle)
+            peer.throttle = self._before_reading_on(peer, process, self._throttle)
         self._peer = peer
         self._connected.set()
         await peer.run()
         self._output_read.set()
         self._over.set()
 
-    async def _before_reading_on(
-        self, peer: Peer, process: HostProcess, client_reads: Callable[[], Awaitable[None]]
-    ) -> None:
+    def _before_reading_on(self, peer: Peer, process: HostProcess, client_reads: Room) -> Room:
         # One command may be as long as a frame. A host that first has to say something takes it in afterwards only, and
         # is listened to; one that asks and asks and takes in no answer is not.
-        await process.stdout.unless_over(partial(peer.answers_taken, self._frame_cap))
-        await self._patience.without_listening(partial(process.stdout.unless_over, client_reads))
+        answers = process.stdout.unless_over(peer.room_for_answers(self._frame_cap))
+        client = process.stdout.unless_over(client_reads)
+
+        async def wait() -> None:
+            await answers.wait()
+            await self._patience.without_listening(client.wait)
+
+        return Room(lambda: answers.is_there() and client.is_there(), wait)
 
     async def _watch_exit(self, process: HostProcess) -> None:
         """A dead host may leave its pipes open in a grandchild: its death counts, not the end of its output."""

@@ -7,7 +7,8 @@ the next frame.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -20,6 +21,7 @@ from adapter.wire.framing import FrameDecoder, Line, Oversize
 from adapter.wire.notes import RateLimited
 from adapter.wire.options import CANCEL_METHOD, DRAIN_SECONDS, LAST_SHARE, PeerOptions
 from adapter.wire.outbox import Mergeable
+from adapter.wire.room import Room
 from adapter.wire.writer import ANSWERS_HIGH_WATER, OUTBOX_HIGH_WATER, ByteSink, FrameWriter
 
 __all__ = [
@@ -122,8 +124,8 @@ class Peer:
         `failed` (reading went wrong) or `closed` (we ended it); None while it lives."""
         self.unfinished = False
         """Whether the drain ended before everything was answered and written: the peer did not read, or not in time."""
-        self.throttle: Callable[[], Awaitable[None]] = self.answers_taken
-        """Awaited between reads; the host side waits here for the client's outbox as well."""
+        self.throttle = self.room_for_answers()
+        """What there has to be for another read; the host side looks at the client's outbox as well."""
 
     # -- the life of the connection
 
@@ -186,7 +188,8 @@ class Peer:
             if self._is_endless(decoder.dropped):
                 self._options.logger.warning("%s: %d bytes without an end of line", self._options.name, decoder.dropped)
                 return self._end("failed")
-            await self.throttle()
+            if not self.throttle.is_there():
+                await self.throttle.wait()
 
     def _is_endless(self, dropped: int) -> bool:
         """Whether a line of which so much was thrown away is not expected to end any more."""
@@ -362,10 +365,16 @@ class Peer:
         """Wait until what is not written yet is below `OUTBOX_HIGH_WATER`, or the connection no longer writes."""
         await self._writer.writable()
 
-    async def answers_taken(self, beside: int = 0) -> None:
-        """Wait until what is not written yet, `beside` so many bytes, is below `ANSWERS_HIGH_WATER`, or the connection
-        no longer writes."""
-        await self._writer.writable(ANSWERS_HIGH_WATER + beside)
+    @property
+    def room(self) -> Room:
+        """The same as something to look at."""
+        return Room(self._writer.has_room, self._writer.writable)
+
+    def room_for_answers(self, beside: int = 0) -> Room:
+        """There is some while what is not written yet, `beside` so many bytes, is below `ANSWERS_HIGH_WATER`, or when
+        the connection no longer writes."""
+        mark = ANSWERS_HIGH_WATER + beside
+        return Room(partial(self._writer.has_room, mark), partial(self._writer.writable, mark))
 
     async def flushed(self) -> None:
         """Wait until everything queued has been written, or the connection no longer writes."""

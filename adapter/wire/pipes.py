@@ -11,10 +11,12 @@ import contextlib
 import os
 import select
 import sys
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 from anyio.lowlevel import checkpoint
+
+from adapter.wire.room import Room
 
 READ_CHUNK = 64 * 1024
 """Bytes of one read. A Linux pipe holds 64 KiB, a socket more; larger reads mean fewer wake-ups for the same bytes."""
@@ -58,12 +60,16 @@ class FdReader:
                 break
         return b""
 
-    async def unless_over(self, wait: Callable[[], Awaitable[None]]) -> None:
-        """Await `wait` before reading on, but no longer than until nobody can write to the other end any more: what is
-        left to be read is little then, and whoever waits for the end of it must not wait for something else."""
+    def unless_over(self, room: Room) -> Room:
+        """The room there has to be before reading on, but no longer than until nobody can write to the other end any
+        more: what is left to be read is little then, and whoever waits for the end of it must not wait for something
+        else."""
+        return Room(room.is_there, partial(self._wait_unless_over, room))
+
+    async def _wait_unless_over(self, room: Room) -> None:
         while not self._over:
             with anyio.move_on_after(HANG_UP_POLL):
-                return await wait()
+                return await room.wait()
             # It stays so: the rest is read without a look, before whoever waits for the end of it goes on without.
             self._over = self._is_over()
         return None

@@ -74,9 +74,13 @@ class FrameWriter:
             if not self._awake:
                 self._wake_up()
 
+    def has_room(self, mark: int = OUTBOX_HIGH_WATER) -> bool:
+        """Whether what is not written yet is below `mark`, or writing has ended."""
+        return self.pending <= mark or self.over
+
     async def writable(self, mark: int = OUTBOX_HIGH_WATER) -> None:
-        """Wait until what is not written yet is below `mark`, or writing has ended."""
-        while self.pending > mark and not self.over:
+        """Wait until there is room."""
+        while not self.has_room(mark):
             await self._relax()
 
     async def flushed(self) -> None:

@@ -319,7 +319,7 @@ PARAMS: Json = {
 @pytest.mark.acp(90)
 def test_the_request_carries_what_is_decided_and_what_would_change() -> None:
     diff = {"type": "diff", "path": "/srv/x", "newText": "new"}
-    asked = permission.request("ses", PARAMS, OFFERED, [diff])
+    asked = permission.request("ses", PARAMS, permission.question(PARAMS), OFFERED, [diff])
     assert asked["_meta"] == {
         "museApprovalId": "a-1",
         "museTurnId": "t-1",
@@ -331,7 +331,7 @@ def test_the_request_carries_what_is_decided_and_what_would_change() -> None:
     assert (call["toolCallId"], call["status"], call["kind"]) == ("i-1", "pending", "edit")
     assert call["content"][0] == diff
     assert "path: /srv/x" in call["content"][1]["content"]["text"]
-    bare = permission.request("ses", {"approvalId": "a-1"}, OFFERED, [])
+    bare = permission.request("ses", {"approvalId": "a-1"}, permission.question({"approvalId": "a-1"}), OFFERED, [])
     assert bare["toolCall"]["toolCallId"] == "a-1" and "content" not in bare["toolCall"]
     assert bare["_meta"] == {"museApprovalId": "a-1"}
 

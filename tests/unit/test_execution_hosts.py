@@ -24,6 +24,7 @@ from adapter.msp.errors import HostClosed, HostGone, HostStartError, MspError
 from adapter.msp.host import Host
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
+from adapter.wire.room import Room
 from host_probe import VersionCache, identify
 from tests.probed_hosts import Flagged
 from tests.processes import assert_gone
@@ -42,8 +43,8 @@ class Lodger:
         self.is_idle = idle
 
 
-async def unthrottled() -> None:
-    """The client reads everything at once."""
+UNTHROTTLED = Room(lambda: True, anyio.sleep_forever)
+"""The client reads everything at once."""
 
 
 @asynccontextmanager
@@ -59,7 +60,7 @@ async def hosts_of(
     )
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
-            hosts = ExecutionHosts(choice, "1", Background(tasks, logging.getLogger("tests")), unthrottled, cache)
+            hosts = ExecutionHosts(choice, "1", Background(tasks, logging.getLogger("tests")), UNTHROTTLED, cache)
             yield hosts
             await hosts.close()
             assert isinstance(await outcome(hosts.host), HostClosed), "there is none after the end"

@@ -16,6 +16,7 @@ from anyio.lowlevel import checkpoint
 from adapter.msp.host import Host
 from adapter.msp.host_command import HostCommand
 from adapter.wire.pipes import READ_CHUNK
+from adapter.wire.room import Room
 from adapter.wire.writer import ANSWERS_HIGH_WATER
 from tests.scripted_hosts import Json, Placed, ScriptedHost, place
 from tests.wired import PATIENCE, until
@@ -51,7 +52,7 @@ class SpeaksFirst(ScriptedHost):
 async def running(placed: Placed, **options: Any) -> AsyncIterator[Host]:
     """A host whose events go to a client that takes everything in."""
     command = HostCommand([placed.muse, "serve"], {"PATH": os.environ["PATH"]})
-    host = Host(command, "1.2", throttle=checkpoint, close_grace=0.1, **options)
+    host = Host(command, "1.2", throttle=Room(lambda: True, checkpoint), close_grace=0.1, **options)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(host.run)

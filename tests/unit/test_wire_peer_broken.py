@@ -12,6 +12,7 @@ import pytest
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, PeerClosed
 from adapter.wire.pipes import FdReader, FdWriter
+from adapter.wire.room import Room
 from tests.wired import PATIENCE, Gate, Recorder, options, until, wired
 
 pytestmark = pytest.mark.anyio
@@ -147,7 +148,7 @@ async def test_a_failing_throttle_ends_in_a_drain() -> None:
         raise RuntimeError("odd")
 
     async with wired(Recorder(slow)) as other:
-        other.peer.throttle = throttle
+        other.peer.throttle = Room(lambda: False, throttle)
         await other.ask(1)
         assert "result" in await other.read()
         await other.over()

@@ -218,7 +218,7 @@ class Relay:
         handler = Recorder()
         self.client = Peer(self.owned[0], self.owned[1], handler, options())
         self.host = Peer(self.owned[2], self.owned[3], self, options(answers_garbage=False))
-        self.host.throttle = self.client.writable
+        self.host.throttle = self.client.room
         self.taken = 0
 
     def on_notification(self, method: str, params: Params) -> None:

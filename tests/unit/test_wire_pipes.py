@@ -8,7 +8,7 @@ import pty
 import socket
 import sys
 import tty
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -16,6 +16,7 @@ import anyio.lowlevel
 import pytest
 
 from adapter.wire.pipes import HANG_UP_POLL, FdReader, FdWriter
+from adapter.wire.room import Room
 from tests.wired import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -120,22 +121,26 @@ async def test_a_closed_writer_ends_the_reading(pair: Pair) -> None:
     reader.close()
 
 
+def full(wait: Callable[[], Awaitable[None]]) -> Room:
+    return Room(lambda: False, wait)
+
+
 async def test_what_is_waited_for_before_reading_on_does_not_keep_the_end_from_being_seen(pair: Pair) -> None:
     reader, writer = FdReader(pair[0]), FdWriter(pair[1])
     with anyio.fail_after(PATIENCE):
         await writer.send(b"left")
-        await reader.unless_over(anyio.lowlevel.checkpoint)
+        await reader.unless_over(full(anyio.lowlevel.checkpoint)).wait()
         with anyio.move_on_after(3 * HANG_UP_POLL) as open_still:
-            await reader.unless_over(anyio.sleep_forever)
+            await reader.unless_over(full(anyio.sleep_forever)).wait()
         assert open_still.cancelled_caught, "it is not over"
         writer.close()
-        await reader.unless_over(anyio.sleep_forever)
+        await reader.unless_over(full(anyio.sleep_forever)).wait()
         awaited: list[bool] = []
 
         async def wait() -> None:
             awaited.append(True)
 
-        await reader.unless_over(wait)
+        await reader.unless_over(full(wait)).wait()
         assert not awaited, "the rest is read without waiting"
     reader.close()
 

@@ -49,11 +49,17 @@ class _Decision(NamedTuple):
 
 class _Asked:
     """A question as it was put, and what has become of it. `scope` is around all of it, `asking` around the wait for
-    the client. `again`: the same was put before, and the host did not take the decision."""
+    the client. `shown` is how it is shown. `again`: the same was put before, and the host did not take the decision."""
 
-    def __init__(self, params: Params, *, again: bool = False) -> None:
+    def __init__(self, params: Params, shown: Params, *, again: bool = False) -> None:
         self.params = params
+        self.shown = shown
         self.again = again
+        choices = params.get("availableChoices")
+        self.offered = permission.options(choices)
+        refusal = permission.refusal(self.offered, choices)
+        self.refusal = None if refusal is None else _Decision(refusal)
+        """What refuses just this; None if only a stop does."""
         self.scope = anyio.CancelScope()
         self.asking = anyio.CancelScope()
         self.refused = anyio.Event()
@@ -135,12 +141,12 @@ class Dialogs:
         if not self._client.room.take():
             return self._client.refuse(self._session, params, self._stop)
         self._forget_decided()
-        asked = self._asked[approval_id] = _Asked(params, again=again)
+        shown = permission.question(params, workspace=self._projection.workspace, by_subagent=self._of_child)
+        asked = self._asked[approval_id] = _Asked(params, shown, again=again)
         if before is not None and before.refused.is_set():
             asked.refuse()
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
-            shown = permission.question(params, workspace=self._projection.workspace, by_subagent=self._of_child)
             self._projection.ask(item_id, params.get("turnId"), shown)
         self._background.start(self._dialog, asked)
         return None
@@ -234,28 +240,21 @@ class Dialogs:
                     self._stop(asked.params)
                 # What was stopped settles its approvals; where it does not, this is refused in the end.
                 await asked.refused.wait()
-                decision = self._refusal(asked.params)
+                decision = asked.refusal
             if decision is not None:
                 await self._decide(asked, decision)
 
     async def _decision(self, asked: _Asked) -> _Decision | None:
         """What to tell the host; None means that what asks has to stop."""
         params = asked.params
-        offered, refusal = permission.options(params.get("availableChoices")), self._refusal(params)
+        offered, refusal = asked.offered, asked.refusal
         if not offered or not self._client.permissions or self._is_refused(asked):
             return refusal
         answer: Params | None = None
         selected, feedback = None, None
         with asked.asking:
             preview = await self._preview(params)
-            request = permission.request(
-                self._client.session_id,
-                params,
-                offered,
-                preview,
-                workspace=self._projection.workspace,
-                by_subagent=self._of_child,
-            )
+            request = permission.request(self._client.session_id, params, asked.shown, offered, preview)
             answer = await self._client.permission(request)
             selected = permission.selected_choice(answer, offered) if answer is not None else None
             if answer is not None and selected is not None and not self._is_refused(asked):
@@ -292,7 +291,7 @@ class Dialogs:
                 decision.choice_id,
                 decision.feedback,
                 # A stop that comes before the host has taken a consent in takes it back.
-                wanted=lambda: not self._is_refused(asked) or decision == self._refusal(asked.params),
+                wanted=lambda: not self._is_refused(asked) or decision == asked.refusal,
             )
         except (MspError, HostGone) as error:
             asked.deciding = False
@@ -346,7 +345,7 @@ class Dialogs:
         """
         kind = error.kind if isinstance(error, MspError) else None
         worth_it = kind == _INTERNAL or (kind == _CHOICE_INVALID and decision.feedback is not None)
-        repeated = self._refusal(asked.params) if self._is_refused(asked) else _Decision(decision.choice_id)
+        repeated = asked.refusal if self._is_refused(asked) else _Decision(decision.choice_id)
         if worth_it and not again and repeated is not None:
             return await self._decide(asked, repeated, again=True)
         if not again and not asked.again:
@@ -361,11 +360,6 @@ class Dialogs:
         if not self._is_stopped(asked.params.get("turnId")):
             words = error.message if isinstance(error, MspError) else str(error)
             self._projection.say(f"Muse did not take your decision ({one_line(words, 200)}); {consequence}.")
-
-    def _refusal(self, params: Params) -> _Decision | None:
-        choices = params.get("availableChoices")
-        choice_id = permission.refusal(permission.options(choices), choices)
-        return None if choice_id is None else _Decision(choice_id)
 
     def _is_refused(self, asked: _Asked) -> bool:
         return asked.refused.is_set() or self._is_stopped(asked.params.get("turnId"))

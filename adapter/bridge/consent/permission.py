@@ -112,18 +112,15 @@ def feedback_form(session_id: str, params: dict[str, Any]) -> dict[str, Any]:
 def request(
     session_id: str,
     params: dict[str, Any],
+    asked: dict[str, Any],
     offered: list[dict[str, Any]],
     preview: list[dict[str, Any]],
-    *,
-    workspace: str = "",
-    by_subagent: bool = False,
 ) -> dict[str, Any]:
-    """The params of `session/request_permission`; `preview` is what the call would change."""
+    """The params of `session/request_permission`; `asked` is the `question` of it, `preview` what the call would
+    change."""
     item_id = params.get("itemId")
-    asked = question(params, workspace=workspace, by_subagent=by_subagent)
-    content = [*preview, *asked.pop("content", [])]
-    if content:
-        asked["content"] = content
+    if preview:
+        asked = asked | {"content": [*preview, *asked.get("content", [])]}
     return {
         "sessionId": session_id,
         "toolCall": {

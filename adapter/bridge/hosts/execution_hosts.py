@@ -28,6 +28,7 @@ from adapter.msp.process_mark import with_mark
 from adapter.msp.secrets import scrub
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
+from adapter.wire.room import Room
 from host_probe import (
     BinaryIdentity,
     VersionCache,
@@ -59,7 +60,7 @@ class ExecutionHosts:
         choice: HostChoice,
         client_version: str,
         background: Background,
-        throttle: Callable[[], Awaitable[None]],
+        throttle: Room,
         cache: VersionCache | None = None,
     ) -> None:
         self._choice = choice

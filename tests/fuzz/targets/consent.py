@@ -27,7 +27,8 @@ def _approval(asked: dict[str, Any], said: list[dict[str, Any]]) -> None:
     params = asked | {"approvalId": "a"}
     offered = permission.options(choices)
     _check_offer(choices, offered)
-    encode_frame(permission.request("s", params, offered, [], workspace="/srv/demo"), ACP_OUTBOUND_CAP)
+    shown = permission.question(params, workspace="/srv/demo")
+    encode_frame(permission.request("s", params, shown, offered, []), ACP_OUTBOUND_CAP)
     encode_frame(permission.feedback_form("s", params), ACP_OUTBOUND_CAP)
     assert permission.same(params, params)
     refusing = permission.refusal(offered, choices)
