@@ -222,9 +222,17 @@ class MuseAgent:
         """A page of the sessions that can be opened."""
         return await self._listing.page(asked)
 
-    async def close_session(self, asked: params.CloseSession, call: Call) -> Params:
-        """End a session on this connection; it stays stored."""
-        await self._sessions.close(asked.session_id)
+    def close_session(self, asked: params.CloseSession, call: Call) -> Work:
+        """End a session on this connection; it stays stored. Whatever is asked for behind it finds it closing."""
+        is_open = self._sessions.find(asked.session_id) is not None
+        return self._closed(asked.session_id, self._sessions.close(asked.session_id) if is_open else None)
+
+    async def _closed(self, session_id: str, closing: Awaitable[None] | None) -> Params:
+        if closing is None:
+            # What was asked for just before may still have to begin, and be to open it.
+            await checkpoint()
+            closing = self._sessions.close(session_id)
+        await closing
         return {}
 
     async def delete_session(self, asked: params.DeleteSession, call: Call) -> Params:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import anyio
 
@@ -174,8 +174,9 @@ class Sessions:
         self._closed.pop(session_id, None)
         conversation.listen()
 
-    async def close(self, session_id: str, *, leave: bool = True) -> None:
-        """Stop what a session does, answer it, and forget the session here; `leave`: there is a host that has it.
+    def close(self, session_id: str, *, leave: bool = True) -> Coroutine[Any, Any, None]:
+        """Stop what a session does, answer it, and forget the session here; `leave`: there is a host that has it. It is
+        not open any more when this returns, and closed when the returned work has been waited for.
 
         Raises:
             RpcError: -32002; it is not open.
@@ -191,7 +192,7 @@ class Sessions:
         self._closing.add(session_id)
         closed = anyio.Event()
         self._background.start(self._finish_closing, conversation, closed, leave)
-        await closed.wait()
+        return closed.wait()
 
     async def _finish_closing(self, conversation: Conversation, closed: anyio.Event, leave: bool) -> None:
         """The rest of a close, also when the client no longer waits for it."""

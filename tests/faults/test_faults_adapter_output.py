@@ -35,7 +35,8 @@ def test_c1_notes_go_to_stderr(tmp_path: Path) -> None:
     with opened(tmp_path, ScriptedHost, "--log-level", "debug", version="99.0.0", fingerprint="sha256:0") as case:
         case.prompt()
         case.wait_for_note(b"host version 99.0.0 is newer than any this adapter knows")
-        case.wait_for_note(b"DEBUG")
+        case.adapter.send({"jsonrpc": "2.0", "id": "nobody's", "result": {}})
+        case.wait_for_note(b"DEBUG adapter.acp")
 
 
 @pytest.mark.acp(1)

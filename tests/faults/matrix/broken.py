@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import anyio
 
 
 def broken(name: str, command: Sequence[str]) -> list[str]:
@@ -61,7 +62,7 @@ def _at_each_request(does: Callable[[str], Any]) -> None:
 
 
 def _is_slow() -> None:
-    _at_each_request(lambda method: asyncio.sleep(2.0) if method == "session/close" else None)
+    _at_each_request(lambda method: anyio.sleep(2.0) if method == "session/close" else None)
 
 
 def _keeps_descriptors() -> None:
@@ -71,14 +72,18 @@ def _keeps_descriptors() -> None:
     _at_each_request(keep)
 
 
-_TASKS: Final[list[asyncio.Task[None]]] = []
-
-
 def _keeps_a_task() -> None:
-    def keep(method: str) -> None:
-        _TASKS.append(asyncio.get_running_loop().create_task(asyncio.sleep(1000)))
+    from adapter.wire.background import Background
 
-    _at_each_request(keep)
+    backgrounds: list[Background] = []
+    init = Background.__init__
+
+    def note(self: Background, *arguments: Any) -> None:
+        init(self, *arguments)
+        backgrounds.append(self)
+
+    Background.__init__ = note  # type: ignore[assignment, method-assign]
+    _at_each_request(lambda method: backgrounds[0].start(anyio.sleep, 1000))
 
 
 def _leaves_a_process() -> None:

@@ -296,8 +296,8 @@ def _once(request: Json) -> str:
     return option
 
 
-FDS_A_HOST: Final = 3
-"""Its three pipes."""
+FDS_A_HOST: Final = 4
+"""Its three pipes, and what its end is waited for by."""
 
 
 @contextmanager

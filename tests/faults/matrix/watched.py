@@ -13,7 +13,7 @@ import runpy
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -26,8 +26,17 @@ def watched(command: Sequence[str], file: Path) -> list[str]:
 def _tell(file: Path) -> None:
     while True:
         signal.sigwait({signal.SIGUSR1})
-        tasks = [each for each in gc.get_objects() if isinstance(each, asyncio.Task) and not each.done()]
-        _write(file, "\n".join(sorted(task.get_name() for task in tasks)))
+        _write(file, "\n".join(sorted(_names())))
+
+
+def _names() -> Iterator[str]:
+    """Of the tasks that run, without those that an event loop has for itself."""
+    trio = sys.modules.get("trio")
+    for each in gc.get_objects():
+        if isinstance(each, asyncio.Task) and not each.done():
+            yield each.get_name()
+        elif trio is not None and isinstance(each, trio.lowlevel.Task) and each.coro.cr_frame is not None:
+            yield from () if each.name.startswith(("<", "trio.")) else (each.name,)
 
 
 def _write(file: Path, text: str) -> None:
