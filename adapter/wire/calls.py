@@ -82,6 +82,11 @@ class OpenCalls:
         """Whether a request with this id is open."""
         return call_id in self._open
 
+    @property
+    def is_any_open(self) -> bool:
+        """Whether a request is being worked on."""
+        return bool(self._open)
+
     def refuse_duplicate(self) -> None:
         """Answer a request under an id that is in use. The id belongs to the first one: an answer that named it could
         be taken for that one's."""

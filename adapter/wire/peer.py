@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from adapter.wire import envelope
 from adapter.wire.calls import MAX_INCOMING_REQUESTS, Call, OpenCalls, Work
@@ -188,6 +189,9 @@ class Peer:
             if self._is_endless(decoder.dropped):
                 self._options.logger.warning("%s: %d bytes without an end of line", self._options.name, decoder.dropped)
                 return self._end("failed")
+            if self._calls.is_any_open:
+                # What has been asked is begun before there is a look at the room for its answers.
+                await checkpoint()
             if not self.throttle.is_there():
                 await self.throttle.wait()
 

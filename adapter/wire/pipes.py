@@ -12,11 +12,15 @@ import os
 import select
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from adapter.wire.room import Room
+
+if TYPE_CHECKING:
+    from adapter.wire.read_ahead import ReadAhead
 
 READ_CHUNK = 64 * 1024
 """Bytes of one read. A Linux pipe holds 64 KiB, a socket more; larger reads mean fewer wake-ups for the same bytes."""
@@ -34,6 +38,7 @@ class FdReader:
         self._ahead = ahead
         self._watchable = True
         self._over = False
+        self._source: ReadAhead | None = None
 
     async def receive(self) -> bytes:
         """What has arrived, at least one byte; empty at end of file.
@@ -48,17 +53,29 @@ class FdReader:
             if self._fd < 0:
                 return b""
             return await anyio.to_thread.run_sync(os.read, self._fd, READ_CHUNK, abandon_on_cancel=True)
-        while self._fd >= 0:
-            await self._readable()
-            if self._fd < 0:
-                break
-            try:
-                return os.read(self._fd, READ_CHUNK)
-            except BlockingIOError:
-                continue
-            except ConnectionResetError:
-                break
+        try:
+            while self._fd >= 0:
+                if self._watchable and (source := self._read_ahead()) is not None:
+                    try:
+                        return await source.receive()
+                    except PermissionError:
+                        # A regular file, or `/dev/null`.
+                        self._watchable = False
+                        continue
+                await self._readable()
+                if self._fd >= 0:
+                    with contextlib.suppress(BlockingIOError):
+                        return os.read(self._fd, READ_CHUNK)
+        except ConnectionResetError:
+            pass
         return b""
+
+    def _read_ahead(self) -> ReadAhead | None:
+        if self._source is None and "asyncio" in sys.modules:
+            from adapter.wire.read_ahead import read_ahead  # here, because it would import asyncio
+
+            self._source = read_ahead(self._fd, READ_CHUNK)
+        return self._source
 
     def unless_over(self, room: Room) -> Room:
         """The room there has to be before reading on, but no longer than until nobody can write to the other end any
@@ -98,6 +115,8 @@ class FdReader:
     def close(self) -> None:
         """Let go of the descriptor; a reader that waits on it wakes up with end of file."""
         fd, self._fd = self._fd, -1
+        if self._source is not None:
+            self._source.stop()
         _close(fd)
 
 
@@ -113,7 +132,7 @@ class FdWriter:
             os.set_blocking(fd, False)
 
     async def send(self, data: bytes) -> None:
-        """Write all of `data`.
+        """Write all of `data`. Nobody else runs meanwhile, unless it has to be waited for that somebody reads.
 
         Raises:
             BrokenPipeError: nobody reads the other end any more, or the writer was closed.
@@ -131,7 +150,6 @@ class FdWriter:
                 view = view[os.write(self._fd, view) :]
             except BlockingIOError:
                 await self._writable()
-        await checkpoint()
 
     async def unread(self) -> None:
         """Wait until nobody can read the other end any more, without writing to it; for ever where no system call tells
