@@ -224,7 +224,7 @@ class Peer:
             await self._calls.finished()
             await self.flushed()
         self.unfinished = rest.cancelled_caught or self._writer.lost
-        if rest.cancelled_caught:
+        if rest.cancelled_caught and seconds:
             self._options.logger.warning("%s: did not read everything before the end", self._options.name)
 
     # -- reading
