@@ -43,7 +43,9 @@ class EarlyDeltas:
 
     def release(self, item_id: str) -> list[tuple[str, str]] | None:
         """What was held for an item, in order; None if it is not the beginning of its text."""
-        deltas = self._held.pop(item_id, [])
+        if item_id not in self._held:
+            return []
+        deltas = self._held.pop(item_id)
         self._characters -= sum(len(text) for _, text in deltas or ())
         return deltas
 
