@@ -48,24 +48,36 @@ def no_threads() -> Iterator[None]:
         yield
 
 
-@pytest.mark.anyio
-async def test_a_host_is_started_and_ended_without_a_thread(tmp_path: Path) -> None:
+# Not by the plugin for tests of this kind: what runs trio for it needs threads.
+on_both = pytest.mark.parametrize("backend", ["asyncio", "trio"])
+
+
+@on_both
+def test_a_host_is_started_and_ended_without_a_thread(tmp_path: Path, backend: str) -> None:
     placed = place(tmp_path, ScriptedHost)
-    host = Host(HostCommand([placed.muse, "serve"], ENVIRON), "1")
-    with anyio.fail_after(PATIENCE), no_threads():
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(host.run)
-            assert (await host.ready()).server_name == "scripted-host"
-            await host.close()
+
+    async def start_and_end() -> None:
+        host = Host(HostCommand([placed.muse, "serve"], ENVIRON), "1")
+        with anyio.fail_after(PATIENCE), no_threads():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(host.run)
+                assert (await host.ready()).server_name == "scripted-host"
+                await host.close()
+
+    anyio.run(start_and_end, backend=backend)
     assert_gone(placed.pids())
 
 
-@pytest.mark.anyio
-async def test_a_version_that_no_thread_can_wait_for_is_not_known(tmp_path: Path) -> None:
+@on_both
+def test_a_version_that_no_thread_can_wait_for_is_not_known(tmp_path: Path, backend: str) -> None:
     placed = place(tmp_path, ScriptedHost)
-    with anyio.fail_after(PATIENCE), no_threads():
-        probe = await probe_version([placed.muse], environ=ENVIRON)
-    assert probe.problem in (None, "spawnFailed")
+
+    async def ask() -> None:
+        with anyio.fail_after(PATIENCE), no_threads():
+            probe = await probe_version([placed.muse], environ=ENVIRON)
+        assert probe.problem in (None, "spawnFailed")
+
+    anyio.run(ask, backend=backend)
     assert_gone(placed.pids())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -173,17 +172,6 @@ async def test_a_failed_start_leaves_no_descriptor(tmp_path: Path, kind: str) ->
         with pytest.raises(OSError):
             HostProcess.spawn(HostCommand([str(path), "serve"], ENVIRON))
     assert open_descriptors() == before
-
-
-async def test_f2_a_process_is_started_and_ended_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    process = HostProcess.spawn(shell("trap '' TERM HUP; while sleep 600; do true; done"))
-    await process.end(0)
-    process.close_pipes()
-    assert process.exit_code in {-signal.SIGTERM, -signal.SIGKILL}
 
 
 async def test_its_end_is_noticed_without_a_descriptor_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
