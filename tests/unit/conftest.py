@@ -23,6 +23,7 @@ POSIX_ONLY: Final = [
     "test_wire_peer_broken.py",
     "test_wire_peer_end.py",
     "test_wire_pipes.py",
+    "test_wire_read_ahead.py",
     "test_wire_stdio.py",
 ]
 
