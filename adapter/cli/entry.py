@@ -4,6 +4,7 @@ on it."""
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -83,6 +84,8 @@ def serve(options: GlobalOptions) -> int:
     """Serve whoever is at stdin and stdout."""
     from adapter.wire.stdio import claim_stdio
 
+    # What is imported stays, and need not be looked through for garbage; `serving` goes on with that.
+    gc.disable()
     if os.isatty(0) and os.isatty(2):
         os.write(2, _ON_A_TERMINAL.encode())
     # First of all: what the rest imports may print something (`fault-cases.md C2`).

@@ -36,9 +36,9 @@ EXIT_CUT_OFF: Final = 1
 
 def serve(options: GlobalOptions, choice: HostChoice, greeting: Greeting, stdin: int, stdout: int) -> int:
     """Serve one client; the exit code tells whether it was served to the end. `greeting` is what came of it so far."""
-    # What has been imported stays.
     gc.freeze()
     gc.set_threshold(YOUNG)
+    gc.enable()
     logs = log_to_stderr(options.log_level)
     reader, writer = FdReader(stdin, greeting.ahead), FdWriter(stdout)
     try:
