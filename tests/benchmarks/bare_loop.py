@@ -15,10 +15,11 @@ END_SECONDS: Final = 15
 
 
 class BareLoop(NamedTuple):
-    """The pipes of a loop that runs."""
+    """The pipes of a loop that runs, and its process."""
 
     stdin: IO[bytes]
     stdout: IO[bytes]
+    pid: int
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def bare_loop(program: str, *arguments: str) -> Iterator[BareLoop]:
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        yield BareLoop(process.stdin, process.stdout)
+        yield BareLoop(process.stdin, process.stdout, process.pid)
     finally:
         process.stdin.close()
         try:

@@ -28,4 +28,4 @@ def measure(home: Path, *, short: bool = False) -> Iterator[Figure]:
         time.sleep(idle)
         woken, resident = wake_ups(running.process.pid) - before, memory(running.process.pid)
     yield Figure(what=f"wake-ups in {idle:g} idle seconds", value=woken, bound=0, margin=0)
-    yield Figure(what="resident memory of an idle adapter, MiB", value=resident, bound=45, margin=0.05)
+    yield Figure(what="resident memory of an idle adapter", value=resident, unit="MiB", bound=45, margin=0.05)

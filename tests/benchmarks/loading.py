@@ -188,7 +188,8 @@ def measure(home: Path, short: bool = False) -> Iterator[Figure]:
         told=f"{milliseconds(adapter)} / {milliseconds(limit)}",
     )
     yield Figure(
-        what="first update after the host's first page, ms",
+        what="first update after the host's first page",
+        unit="ms",
         value=statistics.median(firsts) * 1000,
         bound=FIRST_MS,
         told=f"{min(firsts) * 1000:.1f} to {max(firsts) * 1000:.1f} ms",

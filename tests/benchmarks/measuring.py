@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -14,16 +15,30 @@ RUNS: Final = 7
 Measure = Callable[[], float]
 
 
+class Curve(msgspec.Struct, frozen=True):
+    """What a unit costs, in seconds, beside so much of something; and what it costs the limit."""
+
+    axis: str
+    name: str
+    sizes: list[int]
+    costs: list[float]
+    limit: list[float]
+
+
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """One bound and what was measured of it. `margin` is the part of the bound by which noise alone may miss it."""
 
     what: str
     value: float
+    unit: str = ""
+    """Of the value; a ratio and a count have none."""
     bound: float
     at_least: bool = False
     margin: float = 0.1
     told: str = ""
     """What the value is made of."""
+    curve: Curve | None = None
+    """The same, to be drawn."""
 
     @property
     def holds(self) -> bool:
@@ -35,7 +50,20 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def limit(self) -> str:
         """The bound in words."""
-        return f"{'at least' if self.at_least else 'at most'} {self.bound:g}"
+        return f"{'at least' if self.at_least else 'at most'} {self._of_unit(f'{self.bound:g}')}"
+
+    @property
+    def measured(self) -> str:
+        """The value in words."""
+        return self._of_unit(f"{self.value:.2f}")
+
+    def _of_unit(self, number: str) -> str:
+        return f"{number} {self.unit}".strip()
+
+    def worse_than(self, other: Figure) -> float:
+        """By how many times this is worse than the same figure of another run."""
+        above, below = (other.value, self.value) if self.at_least else (self.value, other.value)
+        return 1.0 if above == below else above / below if below > 0 else math.inf
 
 
 def seconds(action: Callable[[], object]) -> float:

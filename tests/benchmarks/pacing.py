@@ -129,7 +129,8 @@ def delay(home: Path, *, short: bool = False) -> Iterator[Figure]:
     for percent, bound in ((50, 0.3), (99, 2.0)):
         bare, ours = ([percentile(each[side], percent) for each in pairs] for side in (0, 1))
         yield Figure(
-            what=f"added delay at {A_SECOND:,} deltas a second, p{percent}, ms",
+            what=f"added delay at {A_SECOND:,} deltas a second, p{percent}",
+            unit="ms",
             value=statistics.median(b - a for a, b in zip(bare, ours, strict=True)),
             bound=bound,
             margin=0.2,

@@ -43,7 +43,29 @@ while True:
 """Passes on one line to its host, one line from it, and so on."""
 
 
-def approval(number: int) -> Json:
+class Asked(NamedTuple):
+    """What a consent is asked for: a tool call, and where it is."""
+
+    session_id: str
+    turn_id: str
+    item_id: str
+
+    @property
+    def item(self) -> Json:
+        """The call as hosts tell of it."""
+        call = {"itemId": self.item_id, "kind": "toolCall", "turnId": self.turn_id, "tool": "bash", "callId": "call_0"}
+        return call | {"args": orjson.dumps({"command": COMMAND}).decode()}
+
+    def begun(self) -> bytes:
+        """The host's word that the call has begun."""
+        return event("item/started", self.session_id, item={**self.item, "revision": 1, "status": "inProgress"})
+
+
+ONLY: Final = Asked(SESSION, TURN, item_id(0))
+"""Where there is one session."""
+
+
+def approval(number: int, asked: Asked = ONLY) -> Json:
     """What is asked: the same each time, but another approval."""
     approval_id = f"0198f0ad-5555-7000-8000-{number:012d}"
     requirement = {"approvalId": approval_id, "sourceIndex": 0}
@@ -51,13 +73,13 @@ def approval(number: int) -> Json:
     stage: Json = {"requirementId": requirement, "position": 1, "totalStages": 1, "argv": COMMAND.split()}
     stage |= {"argvComplete": True, "resolution": {"kind": "unresolved"}}
     return {
-        "sessionId": SESSION,
-        "viewCursor": f"v:{SESSION}:{number}-asked",
-        "sourceRange": {"stream": {"kind": "run", "id": TURN}, "first": record, "last": record},
+        "sessionId": asked.session_id,
+        "viewCursor": f"v:{asked.session_id}:{number}-asked",
+        "sourceRange": {"stream": {"kind": "run", "id": asked.turn_id}, "first": record, "last": record},
         "approvalId": approval_id,
-        "turnId": TURN,
-        "taskId": item_id(0),
-        "itemId": item_id(0),
+        "turnId": asked.turn_id,
+        "taskId": asked.item_id,
+        "itemId": asked.item_id,
         "toolCallId": "call_0",
         "toolName": "bash",
         "rawArgs": orjson.dumps({"command": COMMAND}).decode(),
@@ -76,11 +98,12 @@ def resolution(asked: Json, number: int) -> bytes:
     """The host's word that an approval is settled."""
     return event(
         "approval/resolved",
-        viewCursor=f"v:{SESSION}:{number}-resolved",
+        asked["sessionId"],
+        viewCursor=f"v:{asked['sessionId']}:{number}-resolved",
         sourceRange=asked["sourceRange"],
         approvalId=asked["approvalId"],
         itemId=asked["itemId"],
-        turnId=TURN,
+        turnId=asked["turnId"],
         decision="approved",
         policyResult="allow",
         resolvedBy="user",
@@ -93,6 +116,19 @@ def request(number: int, asked: Json) -> bytes:
     return line({"jsonrpc": "2.0", "id": number, "method": "approval/request", "params": asked})
 
 
+def told(number: int, asked: Json) -> bytes:
+    """An approval as hosts ask for it: an event, and the request."""
+    return line({"jsonrpc": "2.0", "method": "approval/requested", "params": asked}) + request(number, asked)
+
+
+def accepted(asked: Json, params: Json) -> Json:
+    """The answer to a decision, which has to be the one that was hoped for."""
+    wanted = asked["approvalId"], asked["currentRequirementId"], ALLOW
+    assert (params["approvalId"], params["requirementId"], params["choiceId"]) == wanted, params
+    ack = {"status": "accepted", "terminal": True}
+    return {"commandId": params["commandId"], "approvalId": asked["approvalId"], **ack}
+
+
 class AskingHost(FastHost):
     """Its turns ask for so many consents, one after the other."""
 
@@ -101,30 +137,23 @@ class AskingHost(FastHost):
         self.consents = consents
         self.number = 0
         self.asked: Json = {}
-        self.item: Json = {"itemId": item_id(0), "kind": "toolCall", "turnId": TURN, "tool": "bash"}
-        self.item |= {"callId": "call_0", "args": orjson.dumps({"command": COMMAND}).decode()}
 
     def on_turn_start(self, params: Json) -> Json:
-        begun = event("item/started", item={**self.item, "revision": 1, "status": "inProgress"})
-        self.behind = event("turn/started", turnId=TURN) + begun + self._next()
+        self.behind = event("turn/started", turnId=TURN) + ONLY.begun() + self._next()
         return super().on_turn_start(params)
 
     def on_approval_decide(self, params: Json) -> Json:
         asked = self.asked
-        wanted = asked["approvalId"], asked["currentRequirementId"], ALLOW
-        assert (params["approvalId"], params["requirementId"], params["choiceId"]) == wanted, params
         self.behind = resolution(asked, self.number) + (self._next() if self.number < self.consents else self._end())
-        ack = {"status": "accepted", "terminal": True}
-        return {"commandId": params["commandId"], "approvalId": asked["approvalId"], **ack}
+        return accepted(asked, params)
 
     def _next(self) -> bytes:
         self.number += 1
         self.asked = approval(self.number)
-        told = line({"jsonrpc": "2.0", "method": "approval/requested", "params": self.asked})
-        return told + request(self.number, self.asked)
+        return told(self.number, self.asked)
 
     def _end(self) -> bytes:
-        done = {**self.item, "revision": 2, "status": "completed", "visibleOutput": "done\n", "truncated": False}
+        done = {**ONLY.item, "revision": 2, "status": "completed", "visibleOutput": "done\n", "truncated": False}
         return event("item/completed", item=done) + event("turn/completed", turnId=TURN, terminal="completed")
 
 
@@ -158,18 +187,25 @@ class Consents(NamedTuple):
         return self.asked / self.seconds
 
 
-def consent(stdin: IO[bytes], stdout: IO[bytes], prompt: int | None = None) -> Consents:
-    """Allow whatever is asked, until the prompt is answered, or a host's turn has ended."""
+def allowed(request_id: int) -> bytes:
+    """The answer of a client that allows what was asked."""
+    result = {"outcome": {"outcome": "selected", "optionId": ALLOW}}
+    return line({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def consent(stdin: IO[bytes], stdout: IO[bytes], prompt: int | None = None, asked: bytes = b"") -> Consents:
+    """Allow whatever is asked, until the prompt is answered, or a host's turn has ended; `asked` is a line that has
+    been read already."""
     began, count, approvals = 0.0, 0, set[str]()
     while True:
-        frame = orjson.loads(stdout.readline())
+        frame = orjson.loads(asked or stdout.readline())
+        asked = b""
         method, params = frame.get("method"), frame.get("params")
         if method in ("session/request_permission", "approval/request"):
             began = began or perf_counter()
             count += 1
             approvals.add(params["_meta"]["museApprovalId"] if prompt else params["approvalId"])
-            result = {"outcome": {"outcome": "selected", "optionId": ALLOW}}
-            stdin.write(line({"jsonrpc": "2.0", "id": frame["id"], "result": result}))
+            stdin.write(allowed(frame["id"]))
             stdin.flush()
         elif method == "turn/completed" or (method is None and frame.get("id") == prompt):
             return Consents(count, len(approvals), perf_counter() - began)

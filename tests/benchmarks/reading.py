@@ -84,9 +84,9 @@ host.wait()
 class Bare(Client):
     """A client behind a blocking loop that hands lines on between it and a host, unread."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *host: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PASS_ON, str(LINE_BUFFER), *HOST],
+            [sys.executable, "-c", PASS_ON, str(LINE_BUFFER), *(host or HOST)],
             bufsize=LINE_BUFFER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

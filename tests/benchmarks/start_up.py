@@ -120,7 +120,8 @@ def first_session(home: Path, stored: int, *, runs: int) -> Figure:
 
     host, session = in_turn(alone, ours, runs=runs)
     return Figure(
-        what=f"`initialize` to `session/new` answered, {stored:,} stored sessions, beyond the host's own start, ms",
+        what=f"`initialize` to `session/new` answered, {stored:,} stored sessions, beyond the host's own start",
+        unit="ms",
         value=statistics.median(s - h for s, h in zip(session, host, strict=True)) * 1000,
         bound=10,
         told=f"{milliseconds(session)} and {milliseconds(host)}",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tests.benchmarks.client import ADAPTER, COMPOSED, Json, client
+from tests.benchmarks.client import ADAPTER, COMPOSED, Json, client, cpu_seconds
 from tests.benchmarks.fast_host import REPOSITORY, TURN, FastHost, delta, event, item_id, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio, seconds
 
@@ -32,10 +32,15 @@ out.flush()
 """A bare blocking loop: each line parsed, encoded, written."""
 
 
+def word(number: int) -> str:
+    """The text of one delta."""
+    return f"word {number:06d} of the answer "
+
+
 def pieces(count: int, items: int) -> bytes:
     """So many deltas, which belong to `items` messages in turn."""
     return b"".join(
-        delta(number, item_id(number % items), f"word {number:06d} of the answer ", emittedAtMs=1754590941100)
+        delta(number, item_id(number % items), word(number), emittedAtMs=1754590941100)
         for number in range(1, count + 1)
     )
 
@@ -60,6 +65,15 @@ class Streams(FastHost):
 
 def limit(deltas: Path) -> float:
     """Seconds for a bare loop, from its first byte on."""
+    return _limit(deltas)[0]
+
+
+def limit_cpu(deltas: Path) -> float:
+    """Seconds of CPU of it, from that byte on."""
+    return _limit(deltas)[1]
+
+
+def _limit(deltas: Path) -> tuple[float, float]:
     with deltas.open("rb") as source:
         feeder = subprocess.Popen(["cat"], stdin=source, stdout=subprocess.PIPE)
         loop = subprocess.Popen([sys.executable, "-c", LIMIT], stdin=feeder.stdout, stdout=subprocess.PIPE)
@@ -67,11 +81,14 @@ def limit(deltas: Path) -> float:
     feeder.stdout.close()
     fd = loop.stdout.fileno()
     os.read(fd, 1)
+    before = cpu_seconds(loop.pid)
     took = seconds(lambda: _drain(fd))
     feeder.wait()
-    loop.wait()
+    # Only then is what it has used final, and it is gone with the wait.
+    _, _, usage = os.wait4(loop.pid, 0)
+    loop.returncode = 0
     loop.stdout.close()
-    return took
+    return took, usage.ru_utime + usage.ru_stime - before
 
 
 def _drain(fd: int) -> None:

@@ -64,12 +64,42 @@ def pieces(text: str) -> list[str]:
     return [text[at : at + PIECE_BYTES] for at in range(0, len(text), PIECE_BYTES)]
 
 
-def deltas(text: str, item: str) -> list[bytes]:
+def deltas(text: str, item: str, session_id: str = SESSION) -> list[bytes]:
     """The lines by which a host tells an output."""
+    place = f"v:{session_id}:{item[-6:]}"
     return [
-        event("item/delta", viewCursor=f"v:{SESSION}:{item[-6:]}-{number}", itemId=item, field="output", delta=piece)
+        event("item/delta", session_id, viewCursor=f"{place}-{number}", itemId=item, field="output", delta=piece)
         for number, piece in enumerate(pieces(text))
     ]
+
+
+def call(item: str, turn: str, command: str) -> Json:
+    """The call of a tool that runs a command."""
+    made = {"itemId": item, "kind": "toolCall", "turnId": turn, "tool": "bash", "callId": item}
+    return made | {"args": orjson.dumps({"command": command}).decode()}
+
+
+def begun(call: Json, session_id: str = SESSION) -> bytes:
+    """The host's word that a call has begun."""
+    return event("item/started", session_id, item={**call, "revision": 1, "status": "inProgress"})
+
+
+def finished(call: Json, text: str, size: int) -> Json:
+    """The call when it has ended with an output of so many bytes, which is stored and begins with this text."""
+    ref = {"id": "out", "kind": "tool_output", "uri": "muse-output://out", "mediaType": "text/plain"}
+    return {
+        **call,
+        "revision": 2,
+        "status": "completed",
+        "visibleOutput": beginning(text),
+        "truncated": size > VISIBLE_BYTES,
+        "outputRef": {**ref, "byteLen": size, "availability": "available"},
+    }
+
+
+def ended(call: Json, text: str, session_id: str = SESSION) -> bytes:
+    """The host's word that it has ended with this output."""
+    return event("item/completed", session_id, item=finished(call, text, len(text.encode())))
 
 
 class OutputHost(FastHost):
@@ -99,23 +129,14 @@ class OutputHost(FastHost):
         at = int(len(told) * REST_AT)
         early, late = b"".join(told[:at]), b"".join(told[at:])
         # In its command the call says when it began.
-        call: Json = {"itemId": item, "kind": "toolCall", "turnId": turn, "tool": "bash", "callId": item}
-        call |= {"args": orjson.dumps({"command": f"make all # {monotonic_ns()}"}).decode()}
+        made = call(item, turn, f"make all # {monotonic_ns()}")
         self.out.write(event("turn/started", turnId=turn))
-        self.out.write(event("item/started", item={**call, "revision": 1, "status": "inProgress"}))
+        self.out.write(begun(made))
         self.out.write(early)
         self.out.flush()
         sleep(rest_seconds)
         self.out.write(late)
-        ref = {"id": "out", "kind": "tool_output", "uri": "muse-output://out", "mediaType": "text/plain"}
-        call |= {
-            "revision": 2,
-            "status": "completed",
-            "visibleOutput": beginning(text),
-            "truncated": size > VISIBLE_BYTES,
-        }
-        call |= {"outputRef": {**ref, "byteLen": size, "availability": "available"}}
-        self.out.write(event("item/completed", item=call))
+        self.out.write(ended(made, text))
         self.out.write(event("turn/completed", turnId=turn, terminal="completed"))
         self.out.flush()
 
