@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -59,11 +58,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     def _of_unit(self, number: str) -> str:
         return f"{number} {self.unit}".strip()
-
-    def worse_than(self, other: Figure) -> float:
-        """By how many times this is worse than the same figure of another run."""
-        above, below = (other.value, self.value) if self.at_least else (self.value, other.value)
-        return 1.0 if above == below else above / below if below > 0 else math.inf
 
 
 def seconds(action: Callable[[], object]) -> float:
