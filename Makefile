@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Two processes: more would disturb the tests that hold a limit of time against a hang.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: faults soak model load orphans rules fuzz cases versions demo test search check format bench interop browser dist docs site lock clean compiled
+.PHONY: faults soak model load orphans rules fuzz cases versions demo test search check format bench speed interop browser dist docs site lock clean compiled
 
 $(READY): pyproject.toml requirements-dev.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -44,8 +44,14 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# All of it, about a quarter of an hour; the page of performance and README have it.
 bench: compiled
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.benchmarks --write
+
+# A short form of some of it, compared with what the last whole run has kept. Machines differ and are busy: only what is
+# twice as bad as it was, and is so twice, fails.
+speed: compiled
+	$(BIN)/python -m tests.benchmarks --compare
 
 # What outlives adapters that are killed or end, 400 of them.
 orphans: compiled

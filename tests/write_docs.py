@@ -1,6 +1,7 @@
 """Write what the documents repeat of the code: the tables in `docs/simulated-host.md`, `docs/errors.md` and
-`docs/configuration.md`, the commands in `README.md`, the demo in `docs/demo.md` and some of it in `README.md`, the
-conversation in `docs/stored-output.md`, all of `docs/conformance.md`; and what the package page repeats of the README.
+`docs/configuration.md`, the commands and figures in `README.md`, the demo in `docs/demo.md` and some of it in
+`README.md`, the conversation in `docs/stored-output.md`, all of `docs/conformance.md` and `docs/performance.md`; and
+what the package page repeats of the README.
 
 `make docs` runs it; tests compare.
 """
@@ -24,6 +25,7 @@ from adapter.cli.options import COMMANDS, OPTIONS, GlobalOptions, flag
 from adapter.hosts.simulated import faults, profiles, scripts
 from adapter.hosts.simulated.settings import Settings
 from tests import checklist
+from tests.benchmarks import page as performance
 from tests.command_line_page import with_commands
 from tests.example_conversation import example
 from tests.package_page import PAGE, package_page
@@ -209,7 +211,9 @@ def main() -> None:
     demo = run_demo()
     DEMO.write_text(with_demo(DEMO.read_text("utf-8"), demo), "utf-8")
     text = with_tables(README.read_text("utf-8"), readme())
-    README.write_text(with_demo(text, some_of(demo)), "utf-8")
+    measured = performance.kept()
+    README.write_text(performance.with_speed(with_demo(text, some_of(demo)), measured), "utf-8")
+    performance.write(measured)
     PAGE.write_text(package_page(README.read_text("utf-8")), "utf-8")
 
 

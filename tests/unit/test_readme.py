@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from adapter.cli.options import COMMANDS
+from tests.benchmarks import page as performance
 from tests.documents import DOCS, README, ROOT, rows, section
 from tests.write_docs import readme, with_tables
 
@@ -25,6 +26,10 @@ def test_the_sections_come_in_the_order_of_a_newcomers_questions() -> None:
 def test_the_commands_are_the_real_ones_in_their_words() -> None:
     assert with_tables(TEXT, readme()) == TEXT, "run `make docs`"
     assert [cells[0].strip("`") for cells in rows(section(TEXT, "Commands"))] == list(COMMANDS)
+
+
+def test_the_figures_are_those_of_the_last_whole_run() -> None:
+    assert performance.with_speed(TEXT, performance.kept()) == TEXT, "run `make docs`"
 
 
 def test_each_way_in_is_shown_by_its_command() -> None:

@@ -77,7 +77,7 @@ def test_the_oldest_python_is_the_one_that_is_required() -> None:
 
 def test_linux_runs_all_checks() -> None:
     assert runs(jobs("ci.yml")["linux"]) == ["bash .ci/run"]
-    assert {"check", "compiled", "interop", "dist", "test"} <= CI_TARGETS
+    assert {"check", "compiled", "interop", "dist", "speed", "test"} <= CI_TARGETS
 
 
 def test_other_systems_run_what_is_among_them() -> None:
