@@ -12,7 +12,12 @@ from typing import Any, Final
 
 import orjson
 
-ADAPTER: Final = [str(Path(sys.executable).parent / "muse-adapter")]
+from tests.benchmarks.fast_host import REPOSITORY
+
+CONSOLE_SCRIPT: Final = "import re, sys; from adapter.cli.entry import main; sys.exit(main())"
+ADAPTER: Final = [sys.executable, "-P", "-c", CONSOLE_SCRIPT]
+"""What the installed `muse-adapter` runs, with its imports; but the adapter is that of this tree (`bare_environ`), and
+that need not be the one that is installed."""
 
 COMPOSED: Final = [sys.executable, "-m", "tests.benchmarks.composed"]
 """An adapter made of the official SDKs."""
@@ -75,8 +80,8 @@ class Client:
 
 
 def bare_environ(home: Path) -> dict[str, str]:
-    """What a process needs, and a home of its own."""
-    return {"PATH": os.environ["PATH"], "HOME": str(home)}
+    """What a process needs, a home of its own, and this tree."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Final
 
 from adapter.bridge.stored_output.contract import KEY
 from tests.benchmarks.client import ADAPTER, COMPOSED, client
-from tests.benchmarks.fast_host import REPOSITORY, FastHost, place
+from tests.benchmarks.fast_host import FastHost, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio, seconds
 
 FLOOR: Final = "import anyio, anyio._backends._asyncio, orjson"
@@ -38,7 +38,7 @@ def floor() -> float:
 def initialized(command: Sequence[str], home: Path, **meta: int) -> float:
     """Seconds from the start of an adapter to its answer to `initialize`."""
     began = time.perf_counter()
-    with client(home, command=command, PYTHONPATH=str(REPOSITORY)) as running:
+    with client(home, command=command) as running:
         running.initialize(**meta)
         return time.perf_counter() - began
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tests.benchmarks.client import ADAPTER, COMPOSED, Json, client, cpu_seconds
-from tests.benchmarks.fast_host import REPOSITORY, TURN, FastHost, delta, event, item_id, place
+from tests.benchmarks.fast_host import TURN, FastHost, delta, event, item_id, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, milliseconds, ratio, seconds
 
 COUNTS: Final = (2_000, 20_000, 200_000)
@@ -100,7 +100,7 @@ def _drain(fd: int) -> None:
 
 def through(command: Sequence[str], home: Path) -> float:
     """Seconds through an adapter, from the first byte of the answer at the client to the answer of the prompt."""
-    with client(home, command=command, PYTHONPATH=str(REPOSITORY)) as running:
+    with client(home, command=command) as running:
         running.initialize()
         running.begin_prompt(running.new_session(home), "go")
         fd = running.stdout.fileno()
