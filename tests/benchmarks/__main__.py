@@ -68,7 +68,7 @@ def main() -> int:
     rows = beside_peers() if PEERS in wanted and not (options.short and not options.parts) else []
     if options.write and not options.parts and not options.short:
         print("the short form, to be compared with:", flush=True)
-        page.keep(figures, {name: measured(name, short=True) for name in COMPARED}, rows)
+        page.keep(figures, {name: measured(name, short=True, judged=False) for name in COMPARED}, rows)
     return 0 if all(figure.holds for part in figures.values() for figure in part) else 1
 
 
@@ -79,15 +79,17 @@ def compared() -> int:
         print("There is nothing to compare with yet: run `make bench`.")
         return 0
     print(f"Compared with {kept.when}, {kept.where}.", flush=True)
-    worse = compare(kept.short, lambda name: measured(name, short=True), lambda line: print(line, flush=True))
+    worse = compare(
+        kept.short, lambda name: measured(name, short=True, judged=False), lambda line: print(line, flush=True)
+    )
     print(*worse or ["Nothing is clearly worse."], sep="\n")
     return 1 if worse else 0
 
 
-def measured(name: str, *, short: bool) -> list[Figure]:
+def measured(name: str, *, short: bool, judged: bool = True) -> list[Figure]:
     """The figures of a part, each printed as it comes."""
     with tempfile.TemporaryDirectory() as directory:
-        return [told(figure) for figure in PARTS[name](Path(directory), short=short)]
+        return [told(figure, judged) for figure in PARTS[name](Path(directory), short=short)]
 
 
 def beside_peers() -> list[PeerRow]:
@@ -100,10 +102,10 @@ def beside_peers() -> list[PeerRow]:
     return rows
 
 
-def told(figure: Figure) -> Figure:
-    """Print it as it comes."""
-    holds = "ok    " if figure.holds else "MISSED"
-    print(f"{holds}  {figure.what}: {figure.measured} ({figure.limit}); {figure.told}", flush=True)
+def told(figure: Figure, judged: bool) -> Figure:
+    """Print it as it comes, and whether it holds if that counts: bounds are for the whole form."""
+    holds, limit = ("ok      " if figure.holds else "MISSED  ", f" ({figure.limit})") if judged else ("", "")
+    print(f"{holds}{figure.what}: {figure.measured}{limit}; {figure.told}", flush=True)
     return figure
 
 

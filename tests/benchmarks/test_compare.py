@@ -88,6 +88,6 @@ def test_it_fails_if_something_is_clearly_worse(
 ) -> None:
     kept = page.Measured({}, "2026-12-01", "here", short={"streaming": [rate(2.0)]})
     monkeypatch.setattr(page, "kept", lambda: kept)
-    monkeypatch.setattr(benchmarks, "measured", lambda name, short: [rate(value)])
+    monkeypatch.setattr(benchmarks, "measured", lambda name, short, judged: [rate(value)])
     assert benchmarks.compared() == code
     assert capsys.readouterr().out.startswith("Compared with 2026-12-01, here.")
