@@ -81,7 +81,7 @@ def figure(name: str, sizes: Sequence[int], unit: str, rounds: Sequence[Round]) 
         bound=BOUND,
         margin=MARGIN,
         told=f"{' and '.join(microseconds(cost) for cost in (medians[-1], medians[0]))}, {most} times as much; "
-        f"a bare loop {microseconds(bare[0])}",
+        f"a bare loop {microseconds(bare[-1])}",
         curve=Curve(name, WORDS[unit].removeprefix("a "), list(sizes), medians, bare),
     )
 
