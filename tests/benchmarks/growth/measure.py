@@ -1,6 +1,6 @@
 """Whether a unit of work costs the same however much there is: its cost with the most sessions, or behind the longest
-history, over that with the least. Linear growth of the whole is 1; what looks at all there is each time would be about
-the number of times by which there is more."""
+history, over the least that it is with fewer. Linear growth of the whole is 1; what looks at all there is each time
+would be about the number of times by which there is more."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def figure(name: str, sizes: Sequence[int], unit: str, rounds: Sequence[Round]) 
     limit = [[getattr(costs, unit) for costs in each.limit] for each in rounds]
     medians = [statistics.median(costs) for costs in zip(*ours, strict=True)]
     bare = [statistics.median(costs) for costs in zip(*limit, strict=True)]
-    most = sizes[-1] // sizes[0]
+    most, fewer = sizes[-1] // sizes[0], " or ".join(f"{size:,}" for size in sizes[-2::-1])
     return Figure(
-        what=f"CPU for {WORDS[unit]}, {sizes[-1]:,} {_more(name, unit)} / {sizes[0]:,}",
-        value=statistics.median(costs[-1] / costs[0] for costs in ours),
+        what=f"CPU for {WORDS[unit]}, {sizes[-1]:,} {_more(name, unit)} / {fewer}",
+        value=statistics.median(costs[-1] / min(costs[:-1]) for costs in ours),
         bound=BOUND,
         margin=MARGIN,
-        told=f"{' and '.join(microseconds(cost) for cost in (medians[-1], medians[0]))}, {most} times as much; "
+        told=f"{' and '.join(microseconds(cost) for cost in reversed(medians))}, {most} times as much; "
         f"a bare loop {microseconds(bare[-1])}",
         curve=Curve(name, WORDS[unit].removeprefix("a "), list(sizes), medians, bare),
     )
