@@ -202,6 +202,9 @@ def test_an_open_question_is_asked_when_its_session_is_opened(tmp_path: Path, ve
         wait_until(lambda: len(adapter.children()) == 1)
         # The adapter goes with its host, so that nobody resumes the session meanwhile.
         children = adapter.children()
+        for child in children:
+            # It would settle what it asks if it saw the end of its input.
+            os.kill(child, signal.SIGSTOP)
         os.killpg(adapter.process.pid, signal.SIGKILL)
         for child in children:
             with contextlib.suppress(ProcessLookupError):
