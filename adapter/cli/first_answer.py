@@ -64,15 +64,17 @@ def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeti
     try:
         client = params.read_initialize(request.params).client
         muse = resolve_muse(choice)
-        settled = _settled(client, choice)
     except (RpcError, HostStartError):
         return Greeting(ahead)
+    # Before the answer: it is the host that whoever asks next will wait for.
+    launched = _launched(muse, choice)
+    settled = _settled(client, choice)
     if settled is not None and _answer(request.id, settled, choice, stdout):
         # The line that is answered has left its end behind: what comes is not the first line any more.
         ahead = end + rest
     else:
         settled = None
-    return Greeting(ahead, settled, _launched(muse, choice))
+    return Greeting(ahead, settled, launched)
 
 
 def _is_ready(fd: int, event: int) -> bool:
@@ -97,7 +99,10 @@ def _request_in(line: bytes, frame_cap: int) -> Request | None:
 def _settled(client: ClientCapabilities, choice: HostChoice) -> Settled | None:
     """What is settled with this client, None if for that the host has to be asked."""
     cache = version_cache(choice)
-    output, abilities = remembered(client.stored_output, choice, cache), remembered_abilities(choice, cache)
+    try:
+        output, abilities = remembered(client.stored_output, choice, cache), remembered_abilities(choice, cache)
+    except HostStartError:
+        return None
     if output is None or abilities is None:
         return None
     return Settled(client, output, capabilities_on(abilities))

@@ -40,7 +40,8 @@ STDERR_IN_ERRORS = 500
 class Host(Asking):
     """A `muse serve`. `run` it in a task of its own; everything else may be called from any task meanwhile.
 
-    With `probes` it is asked what it can do as soon as it is ready, in front of everything else.
+    With `probes` it is asked what it can do as soon as it is ready, in front of everything else; not if that is known
+    (`abilities`), since what is asked may take a host with many sessions a while.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Host(Asking):
         throttle: Room | None = None,
         frame_cap: int = MSP_FRAME_CAP,
         probes: bool = False,
+        abilities: Abilities | None = None,
     ) -> None:
         super().__init__(launch)
         self.handshake: Handshake | None = None
@@ -68,7 +70,8 @@ class Host(Asking):
         self._close_grace = close_grace
         self._throttle = throttle
         self._frame_cap = frame_cap
-        self._inquiry = Inquiry() if probes else None
+        self._known = abilities
+        self._inquiry = Inquiry() if probes and abilities is None else None
         self._losses = Losses(self.lose)
         self._connected = anyio.Event()
         self._settled = anyio.Event()
@@ -143,12 +146,15 @@ class Host(Asking):
         return self.handshake
 
     async def abilities(self) -> Abilities:
-        """What it can do, as far as it has said so; nothing, if it is not asked. Waits for the answers a little.
+        """What it can do, as far as it has said so or is known; nothing, if it is not asked. Waits for the answers a
+        little.
 
         Raises:
             HostGone: as for `ready`.
         """
         await self.ready()
+        if self._known is not None:
+            return self._known
         return await self._inquiry.abilities() if self._inquiry is not None else Abilities()
 
     @property

@@ -155,14 +155,22 @@ class ExecutionHosts:
     async def known_abilities(self, wait: float) -> Abilities:
         """What the hosts can do, as far as it is known from earlier or is told within `wait` seconds."""
         try:
-            known = remembered_abilities(self._choice, self._cache)
+            known = self._remembered_abilities()
             if known is None:
                 known = Abilities()
                 with anyio.move_on_after(wait):
                     known = await (await self.host()).abilities()
         except HostGone:
             return Abilities()
-        return Abilities(known.methods & ASKED, known.workspace_roots, known.list_filter)
+        return known
+
+    def _remembered_abilities(self) -> Abilities | None:
+        """What the program is known to be able to do; None if that is not known, or there is none."""
+        try:
+            known = remembered_abilities(self._choice, self._cache)
+        except HostStartError:
+            return None
+        return None if known is None else Abilities(known.methods & ASKED, known.workspace_roots, known.list_filter)
 
     def renew(self) -> None:
         """Replace every host as soon as nothing runs on it: it may hold a login that no longer counts."""
@@ -241,6 +249,7 @@ class ExecutionHosts:
         else:
             muse = resolve_muse(self._choice)
             command = serve_command(muse, self._choice, profile.flags)
+        known = self._remembered_abilities()
         host = Host(
             command,
             self._client_version,
@@ -249,12 +258,14 @@ class ExecutionHosts:
             throttle=self._throttle,
             frame_cap=self._choice.frame_cap,
             probes=True,
+            abilities=known,
         )
         if self.on_question is not None:
             host.on_question = partial(self.on_question, host)
         self._background.start(host.run, launched)
         self._background.start(self._note_version, muse)
-        self._background.start(self._note_abilities, muse, host)
+        if known is None:
+            self._background.start(self._note_abilities, muse, host)
         return host
 
     async def _serve_flags(self) -> frozenset[str]:
