@@ -131,6 +131,20 @@ async def test_what_a_host_can_do_is_known_before_the_next_one_is_started(tmp_pa
     assert len(placed.pids("serve.pids")) == 1
 
 
+async def test_a_host_of_which_that_is_known_is_not_asked(tmp_path: Path) -> None:
+    placed, cache = place(tmp_path / "host", Flagged, has=["session/fork"]), VersionCache(tmp_path / "c")
+    identity = identify([placed.muse], {})
+    assert identity is not None
+    able = Abilities(frozenset({"session/fork"}))
+    cache.put_abilities(identity, able)
+    async with hosts_of(placed, cache) as hosts:
+        host = await hosts.host()
+        assert await host.abilities() == able
+        await start(host)
+        assert [frame["method"] for frame in placed.received()] == ["initialize", "initialized", "session/start"]
+    assert cache.abilities(identity) == able
+
+
 async def test_half_of_the_answers_is_not_remembered(tmp_path: Path) -> None:
     placed, cache = place(tmp_path / "host", Flagged, silent=["session/fork"]), VersionCache(tmp_path / "c")
     identity = identify([placed.muse], {})
