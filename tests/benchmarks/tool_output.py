@@ -233,8 +233,8 @@ def _of(home: Path, letters: str, size: int, runs: int) -> Iterator[Figure]:
     yield Figure(
         what=f"output of {size / 1e6:g} MB, {letters} / a {PART}th of it",
         value=ratio(whole, part),
-        bound=PART,
-        margin=0.3,
+        # What is linear takes `PART` times as long, what is quadratic the square of that.
+        bound=2 * PART,
         told=f"{milliseconds(whole)} / {milliseconds(part)}; a bare loop {milliseconds(limit)}",
     )
     yield Figure(
