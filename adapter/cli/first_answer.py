@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_READ: Final = 64 * 1024
 
 AT_ONCE: Final = 4096
-"""Bytes that whatever has room for some takes as a whole (`PIPE_BUF`); a socket that says so has room for more."""
+"""Bytes that a pipe with room for some takes as a whole (`PIPE_BUF`), and practically every socket."""
 
 
 class Greeting(msgspec.Struct, frozen=True):
@@ -56,7 +56,11 @@ def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeti
     """Start the host and answer, if the client has asked already and that can be done without waiting for anything."""
     if sys.platform != "linux" or not _is_ready(stdin, select.POLLIN):
         return Greeting()
-    ahead = os.read(stdin, FIRST_READ)
+    try:
+        ahead = os.read(stdin, FIRST_READ)
+    except OSError:
+        # It is read again, and then somebody is told.
+        return Greeting()
     first, end, rest = ahead.partition(b"\n")
     request = _request_in(first + end, frame_cap)
     if request is None:
@@ -114,11 +118,16 @@ def _answer(request_id: Id, settled: Settled, choice: HostChoice, stdout: int) -
     line = encode_frame(success_object(request_id, result), ACP_OUTBOUND_CAP)
     if len(line) > AT_ONCE or not _is_ready(stdout, select.POLLOUT):
         return False
-    try:
-        return os.write(stdout, line) == len(line)
-    except OSError:
-        # Nobody reads: that is seen again, and told.
-        return False
+    sent = 0
+    while sent < len(line):
+        try:
+            sent += os.write(stdout, line[sent:])
+        except BlockingIOError:
+            select.select([], [stdout], [])
+        except OSError:
+            # Nobody reads: that is seen again, and told.
+            break
+    return sent > 0
 
 
 def _launched(muse: Sequence[str], choice: HostChoice) -> Launched | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -32,6 +31,17 @@ def request(params: Any = DOES_NOT, method: str = "initialize", request_id: Any 
     return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}) + b"\n"
 
 
+def forget(greeting: Greeting) -> None:
+    """End the host, if one has been started."""
+    launched = greeting.launched
+    if launched is not None:
+        launched.process.kill()
+        launched.process.wait()
+        has_ended(launched.process.pid)
+        for fd in (launched.stdin, launched.stdout, launched.stderr):
+            os.close(fd)
+
+
 class Client:
     """A client and what an adapter has of it: `stdin` and `stdout`."""
 
@@ -56,13 +66,7 @@ class Client:
             return b""
 
     def leave(self) -> None:
-        launched = self.greeting.launched
-        if launched is not None:
-            launched.process.kill()
-            launched.process.wait()
-            has_ended(launched.process.pid)
-            for fd in (launched.stdin, launched.stdout, launched.stderr):
-                os.close(fd)
+        forget(self.greeting)
         for fd in (self.stdin, self.to_adapter, self.from_adapter, self.stdout):
             with contextlib.suppress(OSError):
                 os.close(fd)
@@ -220,11 +224,30 @@ def test_a_client_behind_a_socket_is_answered_too(choice: HostChoice) -> None:
         greeting = greet(choice, ACP_FRAME_CAP, ours.fileno(), ours.fileno())
         assert orjson.loads(theirs.recv(1 << 16))["id"] == 7
         assert greeting.launched is not None
-        greeting.launched.process.send_signal(signal.SIGKILL)
-        greeting.launched.process.wait()
-        has_ended(greeting.launched.process.pid)
-        for fd in (greeting.launched.stdin, greeting.launched.stdout, greeting.launched.stderr):
-            os.close(fd)
+        forget(greeting)
+
+
+def test_an_answer_for_which_there_is_room_only_in_part_is_written_whole(choice: HostChoice) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.sendall(request())
+        writes = os.write
+
+        def little(fd: int, data: bytes) -> int:
+            if fd != ours.fileno():
+                return writes(fd, data)
+            calls.append(len(data))
+            if len(calls) % 2 == 0:
+                raise BlockingIOError
+            return writes(fd, data[:100])
+
+        calls: list[int] = []
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(os, "write", little)
+            greeting = greet(choice, ACP_FRAME_CAP, ours.fileno(), ours.fileno())
+        assert orjson.loads(theirs.recv(1 << 16))["id"] == 7 and greeting.settled is not None
+        forget(greeting)
 
 
 def test_nothing_of_an_event_loop_is_imported_for_it() -> None:
