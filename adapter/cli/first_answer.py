@@ -54,7 +54,7 @@ class Greeting(msgspec.Struct, frozen=True):
 
 def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeting:
     """Start the host and answer, if the client has asked already and that can be done without waiting for anything."""
-    if sys.platform != "linux" or not _is_ready(stdin, select.POLLIN):
+    if sys.platform != "linux" or not (_is_pipe(stdin) and select.select([stdin], [], [], 0)[0]):
         return Greeting()
     try:
         ahead = os.read(stdin, FIRST_READ)
@@ -81,14 +81,9 @@ def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeti
     return Greeting(ahead, settled, launched)
 
 
-def _is_ready(fd: int, event: int) -> bool:
-    """Whether this is a pipe or a socket that can be read or written at once."""
+def _is_pipe(fd: int) -> bool:
     mode = os.fstat(fd).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        return False
-    poll = select.poll()
-    poll.register(fd, event)
-    return any(told & event for _, told in poll.poll(0))
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _request_in(line: bytes, frame_cap: int) -> Request | None:
@@ -116,7 +111,7 @@ def _answer(request_id: Id, settled: Settled, choice: HostChoice, stdout: int) -
     """Whether the client has the answer."""
     result = initialize_result(settled, settled.client, choice.muse, __version__)
     line = encode_frame(success_object(request_id, result), ACP_OUTBOUND_CAP)
-    if len(line) > AT_ONCE or not _is_ready(stdout, select.POLLOUT):
+    if len(line) > AT_ONCE or not (_is_pipe(stdout) and select.select([], [stdout], [], 0)[1]):
         return False
     sent = 0
     while sent < len(line):
