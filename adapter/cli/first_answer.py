@@ -12,6 +12,7 @@ import os
 import select
 import stat
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,10 @@ AT_ONCE: Final = 4096
 """Bytes that a pipe with room for some takes as a whole (`PIPE_BUF`), and practically every socket."""
 
 
+ROOM_POLL: Final = 0.001
+"""Seconds between looks whether there is room for the rest of an answer."""
+
+
 class Greeting(msgspec.Struct, frozen=True):
     """What came of it: `ahead` was read and is still to be worked on."""
 
@@ -54,7 +59,7 @@ class Greeting(msgspec.Struct, frozen=True):
 
 def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeting:
     """Start the host and answer, if the client has asked already and that can be done without waiting for anything."""
-    if sys.platform != "linux" or not (_is_pipe(stdin) and select.select([stdin], [], [], 0)[0]):
+    if sys.platform != "linux" or not _is_ready(stdin):
         return Greeting()
     try:
         ahead = os.read(stdin, FIRST_READ)
@@ -81,9 +86,22 @@ def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeti
     return Greeting(ahead, settled, launched)
 
 
-def _is_pipe(fd: int) -> bool:
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+if sys.platform == "win32":
+
+    def _is_ready(fd: int, *, to_write: bool = False) -> bool:
+        return False
+
+else:
+
+    def _is_ready(fd: int, *, to_write: bool = False) -> bool:
+        """Whether this is a pipe or a socket that can be read, or written, at once."""
+        mode = os.fstat(fd).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return False
+        event = select.POLLOUT if to_write else select.POLLIN
+        poll = select.poll()
+        poll.register(fd, event)
+        return any(told & event for _, told in poll.poll(0))
 
 
 def _request_in(line: bytes, frame_cap: int) -> Request | None:
@@ -111,14 +129,15 @@ def _answer(request_id: Id, settled: Settled, choice: HostChoice, stdout: int) -
     """Whether the client has the answer."""
     result = initialize_result(settled, settled.client, choice.muse, __version__)
     line = encode_frame(success_object(request_id, result), ACP_OUTBOUND_CAP)
-    if len(line) > AT_ONCE or not (_is_pipe(stdout) and select.select([], [stdout], [], 0)[1]):
+    if len(line) > AT_ONCE or not _is_ready(stdout, to_write=True):
         return False
     sent = 0
     while sent < len(line):
         try:
             sent += os.write(stdout, line[sent:])
         except BlockingIOError:
-            select.select([], [stdout], [])
+            while not _is_ready(stdout, to_write=True):
+                time.sleep(ROOM_POLL)
         except OSError:
             # Nobody reads: that is seen again, and told.
             break
