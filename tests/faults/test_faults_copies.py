@@ -49,7 +49,7 @@ def test_e2_a_host_that_dies_while_it_copies_leaves_one_copy(tmp_path: Path, ver
 
 
 def test_e2_a_copy_of_which_nobody_knows_is_not_made_twice(tmp_path: Path) -> None:
-    with running_adapter(tmp_path, env=faulty({"at": "session/fork", "after": 1, "do": "die"})) as adapter:
+    with running_adapter(tmp_path, env=faulty({"at": "session/fork", "do": "die"})) as adapter:
         adapter.initialize()
         source = adapter.new_session(tmp_path)
         adapter.prompt(source, "hello")

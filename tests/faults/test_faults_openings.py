@@ -84,15 +84,15 @@ def test_l3_a_start_without_a_name_is_no_success(tmp_path: Path, wrong: Json) ->
         assert adapter.finish() == 0
 
 
-def lying(method: str, after: int, **result: Any) -> dict[str, str]:
-    """The environment of a simulated host that changes members of one answer, `after` so many others."""
-    return {"MUSE_SIMULATED_FAULTS": json.dumps([{"at": method, "after": after, "do": "result", "set": result}])}
+def lying(method: str, **result: Any) -> dict[str, str]:
+    """The environment of a simulated host that changes members of one answer."""
+    return {"MUSE_SIMULATED_FAULTS": json.dumps([{"at": method, "do": "result", "set": result}])}
 
 
 @pytest.mark.parametrize("wrong", [{"session": {}}, OTHER], ids=["nameless", "other"])
 def test_l3_a_copy_that_is_opened_as_something_else_is_no_success(tmp_path: Path, wrong: Json) -> None:
     source, _ = a_session(tmp_path, "one")
-    with running_adapter(tmp_path, env=lying("session/resume", 0, **wrong)) as adapter:
+    with running_adapter(tmp_path, env=lying("session/resume", **wrong)) as adapter:
         adapter.initialize()
         assert is_malformed(adapter.refused("session/fork", stored(source, tmp_path)))
         [copy_id] = {row["sessionId"] for row in adapter.call("session/list", {})["sessions"]} - {source}
@@ -106,7 +106,7 @@ def test_l3_a_copy_that_is_an_open_session_is_no_success(tmp_path: Path) -> None
     source, _ = a_session(tmp_path, "one")
     other, _ = a_session(tmp_path, "two")
     copied = {"sessionId": other, "forkedFrom": {"sessionId": source, "cutExplicit": False}}
-    with running_adapter(tmp_path, env=lying("session/fork", 1, session=copied)) as adapter:
+    with running_adapter(tmp_path, env=lying("session/fork", session=copied)) as adapter:
         adapter.initialize()
         adapter.call("session/resume", stored(other, tmp_path))
         assert is_malformed(adapter.refused("session/fork", stored(source, tmp_path)))

@@ -99,7 +99,7 @@ def faulty(*faults: str) -> dict[str, str]:
 
 
 def test_skills_that_cannot_be_read_again_are_forgotten(tmp_path: Path) -> None:
-    fault = '{"at": "skill/list", "after": 2, "do": "error", "kind": "internal"}'
+    fault = '{"at": "skill/list", "after": 1, "do": "error", "kind": "internal"}'
     with running_adapter(tmp_path, muse="simulated:1.4.13", env=faulty(fault)) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)

@@ -213,7 +213,7 @@ def test_a_bad_cursor_is_refused_and_a_good_one_is_bound_to_its_folder(tmp_path:
 
 def test_a_cursor_that_the_host_does_not_know_is_refused_as_such(tmp_path: Path) -> None:
     put(tmp_path, *(row(number, tmp_path) for number in range(60)))
-    faults = [{"at": "session/list", "after": 2, "times": None, "do": "error", "kind": "notFound"}]
+    faults = [{"at": "session/list", "after": 1, "times": None, "do": "error", "kind": "notFound"}]
     with running_adapter(tmp_path, env={"MUSE_SIMULATED_FAULTS": json.dumps(faults)}) as adapter:
         adapter.initialize()
         cursor = adapter.call("session/list", {})["nextCursor"]

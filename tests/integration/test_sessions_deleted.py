@@ -108,7 +108,7 @@ def test_a_session_whose_host_was_replaced_is_not_called_older_than_the_adapter(
 
 @pytest.mark.parametrize(("told", "reason"), [("sessionInUse", "sessionInUse"), ("writerBusy", "sessionBusy")])
 def test_what_is_in_use_may_be_deleted_later(tmp_path: Path, told: str, reason: str) -> None:
-    fault = {"at": "session/delete", "after": 1, "do": "error", "code": -32030, "data": {"reason": told}}
+    fault = {"at": "session/delete", "do": "error", "code": -32030, "data": {"reason": told}}
     with running_adapter(tmp_path, muse=DELETES, env={"MUSE_SIMULATED_FAULTS": json.dumps([fault])}) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)
@@ -136,7 +136,7 @@ def test_a_request_that_is_taken_back_does_not_stop_it(tmp_path: Path) -> None:
 
 
 def test_a_deletion_that_the_host_cannot_do_now_may_be_tried_again(tmp_path: Path) -> None:
-    faults = [{"at": "session/delete", "after": 1, "do": "error", "code": -32030, "data": {"reason": "runtime_busy"}}]
+    faults = [{"at": "session/delete", "do": "error", "code": -32030, "data": {"reason": "runtime_busy"}}]
     with running_adapter(tmp_path, muse=DELETES, env={"MUSE_SIMULATED_FAULTS": json.dumps(faults)}) as adapter:
         adapter.initialize()
         session_id = adapter.new_session(tmp_path)

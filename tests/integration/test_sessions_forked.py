@@ -127,7 +127,7 @@ LIES = [
 def test_a_copy_that_is_not_what_was_asked_for_is_not_used(tmp_path: Path, lie: Json) -> None:
     source, _ = a_session(tmp_path, "one")
     told_so = json.loads(json.dumps(lie).replace("SOURCE", source))
-    faults = [{"at": "session/fork", "after": 1, "do": "result", "set": told_so}]
+    faults = [{"at": "session/fork", "do": "result", "set": told_so}]
     witness = tmp_path / "witness.ndjson"
     env = {"MUSE_SIMULATED_FAULTS": json.dumps(faults), "MUSE_SIMULATED_WITNESS": str(witness)}
     with running_adapter(tmp_path, env=env) as adapter:
