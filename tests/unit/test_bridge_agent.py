@@ -27,7 +27,7 @@ async def test_a_prompt_whose_session_opens_before_it_is_looked_at_is_not_told_t
         async with anyio.create_task_group() as tasks:
             choice = HostChoice(environ={}, home=Path("/nowhere"), muse="simulated")
             agent = MuseAgent("0", choice, None, Background(tasks, logging.getLogger("tests")))
-            agent.connect(cast(Peer, SimpleNamespace(writable=None)))
+            agent.connect(cast(Peer, SimpleNamespace(writable=None, room=None)))
             answer = agent.admit_prompt(Prompt("ses-1", ()), cast(Call, None))
             agent._sessions.add(session)
             with pytest.raises(RpcError) as refused:
