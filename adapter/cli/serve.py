@@ -25,9 +25,10 @@ from adapter.wire.pipes import FdReader, FdWriter
 
 log = logging.getLogger("adapter.acp")
 
-YOUNG: Final = 20_000
-"""Objects that may be new before those are looked through for what nobody holds any more: hardly anything here ends in
-a cycle, and the usual 700 are made by some dozens of messages (`docs/performance.md`)."""
+THRESHOLDS: Final = (5_000, 5, 3)
+"""When it is looked for what nobody holds any more. Objects that are new seven times less often than usual, since a
+dozen messages make the usual 700 (`docs/performance.md`); all of them as often: a closed session is a cycle, and a
+large one."""
 
 EXIT_OK: Final = 0
 EXIT_CUT_OFF: Final = 1
@@ -37,7 +38,7 @@ EXIT_CUT_OFF: Final = 1
 def serve(options: GlobalOptions, choice: HostChoice, greeting: Greeting, stdin: int, stdout: int) -> int:
     """Serve one client; the exit code tells whether it was served to the end. `greeting` is what came of it so far."""
     gc.freeze()
-    gc.set_threshold(YOUNG)
+    gc.set_threshold(*THRESHOLDS)
     gc.enable()
     logs = log_to_stderr(options.log_level)
     reader, writer = FdReader(stdin, greeting.ahead), FdWriter(stdout)
