@@ -60,8 +60,8 @@ that is lost, doubled, out of place or not what the user decided is seen, at onc
 compared byte for byte; every request must have one answer, those of hosts that live on within {patience:g} s, every
 decision that allows something a click. Five seconds after an adapter nothing that it or its hosts have started may run,
 found by a variable of the test and by what was seen below them each second; no file is left, and nothing of the
-environment is told. Memory may be {growth:g} times what it was after a minute, or {usual:g} MiB; descriptors {descriptors}
-more."""
+environment is told. Memory may be {growth:g} times what it was after a minute, or {usual:g} MiB; descriptors
+{descriptors} more."""
 
 AFTER: Final = """\
 Operations during which a host died, stood still, or the client did not read are not among the times. An error after
