@@ -120,7 +120,9 @@ class MuseAgent:
         if self._settled is None:
             output = await negotiate(asked.client.stored_output, self._choice, self._cache)
             capabilities = capabilities_on(await self._hosts.known_abilities(ABILITIES_WAIT))
-            self._settle(Settled(asked.client, output, capabilities))
+            # Another `initialize` may have been answered meanwhile: what holds for the connection is settled once.
+            if self._settled is None:
+                self._settle(Settled(asked.client, output, capabilities))
         assert self._settled is not None
         return initialize_result(self._settled, asked.client, self._choice.muse, self._version)
 
