@@ -9,7 +9,15 @@ from host_probe.cache import VersionCache, default_directory
 from host_probe.flags import serve_flags
 from host_probe.identity import BinaryIdentity, identify
 from host_probe.locate import Attempt, Found, NotFound, every_muse, find_muse, home_directory
-from host_probe.probe import VERSION_TIMEOUT, Probe, cached_version, probe_version
+from host_probe.probe import (
+    VERSION_TIMEOUT,
+    Probe,
+    VersionAsked,
+    ask_version,
+    cached_version,
+    hear_version,
+    probe_version,
+)
 from host_probe.surfaces import (
     Unverified,
     Verified,
@@ -33,11 +41,14 @@ __all__ = [
     "Unverified",
     "Verified",
     "VerifiedSurface",
+    "VersionAsked",
     "VersionCache",
+    "ask_version",
     "cached_version",
     "default_directory",
     "every_muse",
     "find_muse",
+    "hear_version",
     "home_directory",
     "identify",
     "is_newer_than_known",

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import IO
 
 import anyio
-import anyio.abc
 import msgspec
 
 from host_probe import watching
-from host_probe.locate import resolve_program
+from host_probe.child import Child
+from host_probe.launch import launch
 
 # Seconds to read on after the program has ended, for what it left in the pipe: a process it started may keep that open.
 DRAIN_TIMEOUT = 0.25
@@ -20,9 +21,7 @@ DRAIN_TIMEOUT = 0.25
 REAP_TIMEOUT = 2.0
 # Bytes kept of each of stdout and stderr; the rest is read and dropped, so that the program never waits for us.
 KEPT_BYTES = 64 * 1024
-
-# Keeps a host from replacing its own binary because it was asked something (msp.md §23.1).
-PROBE_ENVIRONMENT = {"MUSE_NO_AUTO_UPDATE": "1"}
+READ_BYTES = 64 * 1024
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -60,54 +59,53 @@ async def run_briefly(command: Sequence[str], environ: Mapping[str, str], timeou
     Raises:
         OSError, ValueError: it could not be started.
     """
-    program = resolve_program(command[0], environ) or command[0]
-    # Shielded, so that a cancellation cannot come between the start of the process and our holding it.
-    with anyio.CancelScope(shield=True):
-        try:
-            process = await anyio.open_process(
-                [str(program), *command[1:]],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env={**environ, **PROBE_ENVIRONMENT},
-                start_new_session=sys.platform != "win32",
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
-        except RuntimeError as error:  # no thread to wait for it with
-            raise OSError(str(error)) from None
+    return await hear_out(launch(command, environ), timeout)
+
+
+async def hear_out(process: "subprocess.Popen[bytes]", timeout: float) -> Output:
+    """The same for one that `launch` has started; the time counts from now."""
     stdout, stderr = _Kept(), _Kept()
-    with watching.watch(process.pid):
+    child = Child(process)
+    with watching.watch(child.pid):
         try:
             with anyio.move_on_after(timeout) as limit:
-                await _read_to_end(process, stdout, stderr)
+                await _read_to_end(process, child, stdout, stderr)
         finally:
-            await _end(process)
-    exit_code = None if limit.cancelled_caught else process.returncode
+            await _end(process, child)
+    exit_code = None if limit.cancelled_caught else child.exit_code
     return Output(stdout.whole_lines(), stderr.whole_lines(), exit_code)
 
 
-async def _read_to_end(process: anyio.abc.Process, stdout: _Kept, stderr: _Kept) -> None:
+async def _read_to_end(process: "subprocess.Popen[bytes]", child: Child, stdout: _Kept, stderr: _Kept) -> None:
     async with anyio.create_task_group() as readers:
         readers.start_soon(_keep, process.stdout, stdout)
         readers.start_soon(_keep, process.stderr, stderr)
-        await process.wait()
+        await child.wait()
         readers.cancel_scope.deadline = anyio.current_time() + DRAIN_TIMEOUT
 
 
-async def _keep(stream: anyio.abc.ByteReceiveStream | None, kept: _Kept) -> None:
+async def _keep(stream: IO[bytes] | None, kept: _Kept) -> None:
     if stream is not None:
-        with suppress(anyio.BrokenResourceError):
-            async for chunk in stream:
-                kept.feed(chunk)
+        while chunk := await _read(stream.fileno()):
+            kept.feed(chunk)
 
 
-async def _end(process: anyio.abc.Process) -> None:
+async def _read(fd: int) -> bytes:
+    if sys.platform == "win32":
+        return await anyio.to_thread.run_sync(os.read, fd, READ_BYTES, abandon_on_cancel=True)
+    await anyio.wait_readable(fd)
+    return os.read(fd, READ_BYTES)
+
+
+async def _end(process: "subprocess.Popen[bytes]", child: Child) -> None:
     """Kill what is left of the process's group, and reap. No grace: whoever prints a version has nothing to save."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for a group of zombies
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.returncode is None:
+            os.killpg(child.pid, signal.SIGKILL)
+    elif child.exit_code is None:
         process.kill()
     with anyio.move_on_after(REAP_TIMEOUT, shield=True):
-        await process.wait()
-        await process.aclose()
+        await child.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -36,7 +36,7 @@ from adapter.msp.launch import Launched
 from adapter.wire.background import Background
 from adapter.wire.envelope import Params
 from adapter.wire.peer import Call, Peer, Work
-from host_probe import VersionCache
+from host_probe import VersionAsked, VersionCache, hear_version
 
 log = logging.getLogger("adapter.bridge")
 
@@ -77,8 +77,10 @@ class MuseAgent:
         background: Background,
         settled: Settled | None = None,
         launched: Launched | None = None,
+        asked_version: VersionAsked | None = None,
     ) -> None:
-        """`settled`: the client has been answered so. `launched`: its first host, already started."""
+        """`settled`: the client has been answered so. `launched`: its first host, already started. `asked_version`: it
+        has been asked for its version."""
         self.capabilities = ON_EVERY_HOST
         self._version = version
         self._choice = choice
@@ -86,6 +88,7 @@ class MuseAgent:
         self._background = background
         self._settled = settled
         self._launched = launched
+        self._asked_version = asked_version
 
     def connect(self, peer: Peer) -> None:
         """Whom to speak to; once, before the first request."""
@@ -118,7 +121,8 @@ class MuseAgent:
         """Answered without waiting for any host; the first one starts meanwhile (`acp.md §2`)."""
         self._hosts.begin()
         if self._settled is None:
-            output = await negotiate(asked.client.stored_output, self._choice, self._cache)
+            begun, self._asked_version = self._asked_version, None
+            output = await negotiate(asked.client.stored_output, self._choice, self._cache, begun)
             capabilities = capabilities_on(await self._hosts.known_abilities(ABILITIES_WAIT))
             # Another `initialize` may have been answered meanwhile: what holds for the connection is settled once.
             if self._settled is None:
@@ -288,3 +292,5 @@ class MuseAgent:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._hosts.close)
             tasks.start_soon(self.reader.close)
+            if self._asked_version is not None:
+                tasks.start_soon(partial(hear_version, self._asked_version, timeout=0))

@@ -29,10 +29,11 @@ from adapter.bridge.hosts.host_choice import (
     version_cache,
 )
 from adapter.bridge.offer import Settled, capabilities_on, initialize_result
-from adapter.bridge.stored_output.negotiation import remembered
+from adapter.bridge.stored_output.negotiation import Negotiation, begin, remembered
 from adapter.msp.errors import HostStartError
 from adapter.wire.envelope import Id, Request, RpcError, read_line, success_object
 from adapter.wire.framing import ACP_OUTBOUND_CAP, FrameDecoder, encode_frame
+from host_probe import Abilities, VersionAsked
 
 if TYPE_CHECKING:
     from adapter.msp.launch import Launched
@@ -55,6 +56,8 @@ class Greeting(msgspec.Struct, frozen=True):
     """What the client has been told; None if it has had no answer."""
     launched: Launched | None = None
     """Its host; None if none has been started."""
+    asked_version: VersionAsked | None = None
+    """What its host is, asked by another process; None if that is known or of no interest."""
 
 
 def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeting:
@@ -77,13 +80,16 @@ def greet(choice: HostChoice, frame_cap: int, stdin: int, stdout: int) -> Greeti
         return Greeting(ahead)
     # Before the answer: it is the host that whoever asks next will wait for.
     launched = _launched(muse, choice)
-    settled = _settled(client, choice)
-    if settled is not None and _answer(request.id, settled, choice, stdout):
-        # The line that is answered has left its end behind: what comes is not the first line any more.
-        ahead = end + rest
-    else:
-        settled = None
-    return Greeting(ahead, settled, launched)
+    output, abilities = _known(client, choice)
+    if output is None:
+        return Greeting(ahead, None, launched, _asked_version(muse, choice))
+    if abilities is None:
+        return Greeting(ahead, None, launched)
+    settled = Settled(client, output, capabilities_on(abilities))
+    if not _answer(request.id, settled, choice, stdout):
+        return Greeting(ahead, None, launched)
+    # The line that is answered has left its end behind: what comes is not the first line any more.
+    return Greeting(end + rest, settled, launched)
 
 
 if sys.platform == "win32":
@@ -113,16 +119,13 @@ def _request_in(line: bytes, frame_cap: int) -> Request | None:
     return None
 
 
-def _settled(client: ClientCapabilities, choice: HostChoice) -> Settled | None:
-    """What is settled with this client, None if for that the host has to be asked."""
+def _known(client: ClientCapabilities, choice: HostChoice) -> tuple[Negotiation | None, Abilities | None]:
+    """What can be settled with this client, as far as no host has to be asked for it."""
     cache = version_cache(choice)
     try:
-        output, abilities = remembered(client.stored_output, choice, cache), remembered_abilities(choice, cache)
+        return remembered(client.stored_output, choice, cache), remembered_abilities(choice, cache)
     except HostStartError:
-        return None
-    if output is None or abilities is None:
-        return None
-    return Settled(client, output, capabilities_on(abilities))
+        return None, None
 
 
 def _answer(request_id: Id, settled: Settled, choice: HostChoice, stdout: int) -> bool:
@@ -151,4 +154,11 @@ def _launched(muse: Sequence[str], choice: HostChoice) -> Launched | None:
         return launch(serve_command(muse, choice))
     except (OSError, ValueError):
         # It will be again, and then somebody is told.
+        return None
+
+
+def _asked_version(muse: Sequence[str], choice: HostChoice) -> VersionAsked | None:
+    try:
+        return begin(choice, muse)
+    except (OSError, ValueError):
         return None

@@ -67,7 +67,15 @@ async def _serve(
     )
     async with anyio.create_task_group() as tasks:
         background = Background(tasks, log)
-        agent = MuseAgent(__version__, choice, version_cache(choice), background, greeting.settled, greeting.launched)
+        agent = MuseAgent(
+            __version__,
+            choice,
+            version_cache(choice),
+            background,
+            greeting.settled,
+            greeting.launched,
+            greeting.asked_version,
+        )
         extensions = {
             READ_OUTPUT: lambda call: agent.reader.begin(call),
             TASK: lambda call: agent.begin_task(call),

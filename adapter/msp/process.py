@@ -21,13 +21,13 @@ import anyio
 
 from adapter.msp import sweep
 from adapter.msp.budgets import CLOSE_GRACE
-from adapter.msp.child import Child
 from adapter.msp.host_command import HostCommand
 from adapter.msp.launch import Launched, launch
 from adapter.msp.process_mark import has_ended, those_that_run
 from adapter.msp.secrets import scrub
 from adapter.msp.stderr_tail import StderrTail
 from adapter.wire.pipes import FdReader, FdWriter
+from host_probe.child import Child
 
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL (`msp.md §25`)."""

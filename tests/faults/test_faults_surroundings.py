@@ -13,7 +13,7 @@ import pytest
 
 from adapter.bridge.hosts.host_choice import NESTED_MARKERS
 from adapter.msp.process_mark import VARIABLE
-from host_probe.brief_run import PROBE_ENVIRONMENT
+from host_probe.launch import PROBE_ENVIRONMENT
 from tests.adapter_process import Json, permission, running_adapter
 from tests.documents import doc
 from tests.output_command import ended, start

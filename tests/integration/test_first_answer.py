@@ -32,6 +32,12 @@ def _is_of_event_loop(fd: Path) -> bool:
     return False
 
 
+def is_sleep(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep")
+    return False
+
+
 def test_a_client_that_asks_for_everything_at_once_gets_every_answer(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         with adapter.one_write():
@@ -88,4 +94,24 @@ def test_the_end_of_input_right_after_the_request_ends_all_in_order(tmp_path: Pa
         assert "result" in adapter.wait_for(lambda frame: frame.get("id") == request)
         started = [row.pid for row in descendants(adapter.process.pid)]
         assert adapter.process.wait(EXIT_SECONDS) == 0
+        assert_gone(started)
+
+
+@pytest.mark.parametrize("end", ["end of input", "SIGTERM", "SIGKILL"])
+def test_f3_an_end_while_a_host_is_asked_for_its_version_leaves_nothing(tmp_path: Path, end: str) -> None:
+    muse = tmp_path / "muse"
+    muse.write_text("#!/bin/sh\nexec sleep 600\n")
+    muse.chmod(0o755)
+    with running_adapter(tmp_path, muse=str(muse)) as adapter:
+        adapter.begin("initialize", {**INITIALIZE, "clientCapabilities": {"_meta": {"muse/output": 1}}})
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while len(started := [row.pid for row in descendants(adapter.process.pid) if is_sleep(row.pid)]) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        if end == "end of input":
+            assert adapter.process.stdin is not None
+            adapter.process.stdin.close()
+        else:
+            adapter.process.send_signal(signal.Signals[end])
+        adapter.process.wait(EXIT_SECONDS)
         assert_gone(started)

@@ -19,7 +19,7 @@ from adapter.bridge.hosts.host_choice import NESTED_MARKERS
 from adapter.cli.options import COMMANDS
 from adapter.hosts.simulated import scripts
 from host_probe import NotFound, find_muse
-from host_probe.brief_run import PROBE_ENVIRONMENT
+from host_probe.launch import PROBE_ENVIRONMENT
 from tests.documents import doc, rows, section
 from tests.write_docs import CONFIGURATION, configuration, with_tables
 

@@ -40,6 +40,10 @@ def forget(greeting: Greeting) -> None:
         has_ended(launched.process.pid)
         for fd in (launched.stdin, launched.stdout, launched.stderr):
             os.close(fd)
+    if greeting.asked_version is not None:
+        with greeting.asked_version.process as process:
+            process.kill()
+        has_ended(process.pid)
 
 
 class Client:
@@ -180,6 +184,25 @@ def test_an_unknown_host_is_started_and_the_answer_left_to_the_connection(client
     greeting = client.says(request(ASKS))
     assert (greeting.ahead, greeting.settled, client.hears()) == (request(ASKS), None, b"")
     assert greeting.launched is not None
+    # Both at once: neither waits for the other.
+    asked = greeting.asked_version
+    assert asked is not None and asked.argv == [str(muse), "--version"]
+    assert asked.identity == identify([str(muse)], client.choice.environ)
+
+
+def test_a_host_of_a_known_version_is_not_asked_for_it(client: Client, choice: HostChoice) -> None:
+    cache, identity = version_cache(choice), identify([str(choice.muse)], choice.environ)
+    assert cache is not None and identity is not None
+    cache.file.unlink()
+    cache.put(identity, parse_version(b"Muse Code 1.2.1\n", b""))
+    greeting = client.says(request(ASKS))
+    assert greeting.launched is not None and greeting.settled is None and greeting.asked_version is None
+
+
+def test_nor_is_one_whose_client_does_not_want_to_know(client: Client, muse: Path) -> None:
+    muse.write_text("#!/bin/sh\nexec cat >/dev/null # another one\n")
+    greeting = client.says(request(DOES_NOT))
+    assert greeting.launched is not None and greeting.asked_version is None
 
 
 def test_its_version_need_not_be_known_to_a_client_that_does_not_ask(client: Client, choice: HostChoice) -> None:

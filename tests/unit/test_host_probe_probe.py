@@ -16,7 +16,7 @@ from pytest_subprocess import FakeProcess
 from host_probe.brief_run import KEPT_BYTES
 from host_probe.cache import FILE_NAME, VersionCache
 from host_probe.identity import identify
-from host_probe.probe import cached_version, probe_version
+from host_probe.probe import ask_version, cached_version, hear_version, probe_version
 from host_probe.version import HostVersion
 
 pytestmark = [
@@ -308,3 +308,27 @@ def test_importing_starts_no_machinery() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GENEROUS, check=True)
     assert done.stdout == "[]\n"
+
+
+async def test_what_was_asked_on_no_event_loop_is_heard_on_one(script: Script, cache: VersionCache) -> None:
+    muse = script(f"echo '{LINE}'")
+    asked = ask_version([str(muse)], ENVIRON)
+    probe = await hear_version(asked, cache=cache)
+    assert (probe.version.release, probe.exit_code) == ("1.2.1", 0)
+    assert cached_version([str(muse)], ENVIRON, cache) == probe.version
+
+
+async def test_what_was_replaced_after_it_was_asked_is_not_remembered(script: Script, cache: VersionCache) -> None:
+    muse = script(f"echo '{LINE}'")
+    asked = ask_version([str(muse)], ENVIRON)
+    asked.process.wait(GENEROUS)
+    script("echo 'Muse Code 1.3.0 (1.3.0-R1.1)'")
+    assert (await hear_version(asked, cache=cache)).version.release == "1.2.1"
+    assert cached_version([str(muse)], ENVIRON, cache) is None
+
+
+async def test_who_has_no_time_to_hear_it_ends_it(script: Script) -> None:
+    asked = ask_version([str(script("sleep 600"))], ENVIRON)
+    probe = await hear_version(asked, timeout=0)
+    assert (probe.problem, probe.exit_code) == ("timeout", None)
+    assert is_gone(asked.process.pid)

@@ -3,6 +3,7 @@ version."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +13,17 @@ from adapter.bridge.stored_output.contract import KEY, advertisement
 from adapter.msp.errors import HostStartError
 from adapter.msp.secrets import scrub
 from adapter.wire.envelope import RpcError
-from host_probe import HostVersion, Verified, VersionCache, cached_version, probe_version, verified_for_reading
+from host_probe import (
+    HostVersion,
+    Verified,
+    VersionAsked,
+    VersionCache,
+    ask_version,
+    cached_version,
+    hear_version,
+    probe_version,
+    verified_for_reading,
+)
 
 
 class Negotiation(msgspec.Struct, frozen=True):
@@ -40,21 +51,40 @@ class Negotiation(msgspec.Struct, frozen=True):
 NOT_ASKED: Final = Negotiation(reason="the client did not ask for stored output")
 
 
-async def negotiate(asked: bool, choice: HostChoice, cache: VersionCache | None) -> Negotiation:
+async def negotiate(
+    asked: bool, choice: HostChoice, cache: VersionCache | None, begun: VersionAsked | None = None
+) -> Negotiation:
     """Decide for a client that did or did not ask. Only for one that did is the host's version looked up: from memory,
-    or by `--version` within `host_probe.VERSION_TIMEOUT`. Never raises: what cannot be told is not offered."""
+    or by `--version` within `host_probe.VERSION_TIMEOUT`; `begun` is that, if it was started before. Never raises: what
+    cannot be told is not offered."""
     if not asked:
         return NOT_ASKED
-    try:
-        muse = resolve_muse(choice)
-    except HostStartError as error:
-        return refused(error.details)
-    from adapter.msp.process_mark import with_mark
+    if begun is not None:
+        probe = await hear_version(begun, cache=cache)
+    else:
+        try:
+            muse = resolve_muse(choice)
+        except HostStartError as error:
+            return refused(error.details)
+        from adapter.msp.process_mark import with_mark
 
-    probe = await probe_version(muse, environ=with_mark(choice.environ), cache=cache)
+        probe = await probe_version(muse, environ=with_mark(choice.environ), cache=cache)
     if probe.problem is not None:
         return refused(scrub(probe.details or probe.problem, choice.environ))
     return judged(probe.version)
+
+
+def begin(choice: HostChoice, muse: Sequence[str]) -> VersionAsked:
+    """Start to look the version up, on no event loop, for `negotiate`.
+
+    Raises:
+        OSError, ValueError: it could not be started.
+    """
+    from adapter.msp.process_mark import now_runs, with_mark
+
+    asked = ask_version(muse, with_mark(choice.environ))
+    now_runs(asked.process.pid)
+    return asked
 
 
 def remembered(asked: bool, choice: HostChoice, cache: VersionCache | None) -> Negotiation | None:
