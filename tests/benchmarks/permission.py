@@ -15,8 +15,6 @@ from tests.benchmarks.client import Json, client
 from tests.benchmarks.fast_host import SESSION, TURN, FastHost, event, item_id, line, place
 from tests.benchmarks.measuring import RUNS, Figure, in_turn, ratio
 
-__all__ = ["AskingHost", "PlainHost"]
-
 CONSENTS: Final = 10_000
 
 SHORT: Final = 10
@@ -30,17 +28,31 @@ COMMAND: Final = "make all"
 BARE_LOOP: Final = """
 import subprocess, sys, orjson
 host = subprocess.Popen([sys.argv[1], "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-pipes = (sys.stdin.buffer, host.stdin), (host.stdout, sys.stdout.buffer)
-while True:
-    for source, sink in pipes:
-        line = source.readline()
-        if not line:
-            host.stdin.close()
-            sys.exit(host.wait(15))
-        sink.write(orjson.dumps(orjson.loads(line)) + b"\\n")
-        sink.flush()
+client, user = sys.stdin.buffer, sys.stdout.buffer
+def tell(sink, frame):
+    sink.write(orjson.dumps(frame) + b"\\n")
+    sink.flush()
+def ask(number, method, params):
+    tell(host.stdin, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+ask(0, "turn/start", orjson.loads(client.readline()))
+for line in host.stdout:
+    frame = orjson.loads(line)
+    method, params = frame.get("method"), frame.get("params")
+    if method == "approval/request":
+        tell(host.stdin, {"jsonrpc": "2.0", "id": frame["id"], "result": {}})
+        tell(user, frame)
+        chosen = orjson.loads(client.readline())["result"]["outcome"]["optionId"]
+        decision = {name: params[name] for name in ("sessionId", "approvalId")}
+        decision |= {"requirementId": params["currentRequirementId"], "choiceId": chosen, "commandId": str(frame["id"])}
+        ask(frame["id"], "approval/decide", decision)
+    elif method == "turn/completed":
+        tell(user, frame)
+        break
+host.stdin.close()
+sys.exit(host.wait(15))
 """
-"""Passes on one line to its host, one line from it, and so on."""
+"""Does what the adapter does for a consent: takes in four lines of the host and one of the client, and writes two and
+one."""
 
 
 class Asked(NamedTuple):
@@ -157,22 +169,6 @@ class AskingHost(FastHost):
         return event("item/completed", item=done) + event("turn/completed", turnId=TURN, terminal="completed")
 
 
-class PlainHost(FastHost):
-    """Asks for consent once for every line that comes, until there have been so many answers: then it says so."""
-
-    def __init__(self, out: BinaryIO, consents: int) -> None:
-        super().__init__(out)
-        self.consents = consents
-        self.number = 0
-
-    def take(self, frame: Json) -> None:
-        assert self.number == 0 or frame["result"]["outcome"]["optionId"] == ALLOW, frame
-        self.number += 1
-        over = self.number > self.consents
-        self.out.write(event("turn/completed", turnId=TURN) if over else request(self.number, approval(self.number)))
-        self.out.flush()
-
-
 class Consents(NamedTuple):
     """What the client was asked: how often, about how many different approvals, and the seconds from the first time to
     the end of the turn."""
@@ -220,9 +216,9 @@ def through_adapter(home: Path, consents: int) -> Consents:
 
 
 def through_loop(home: Path, consents: int) -> Consents:
-    """As many questions and answers, by a bare loop."""
-    with bare_loop(BARE_LOOP, str(place(home, PlainHost, consents))) as loop:
-        loop.stdin.write(b"{}\n")
+    """The same of the same host, by a bare loop."""
+    with bare_loop(BARE_LOOP, str(place(home, AskingHost, consents))) as loop:
+        loop.stdin.write(line({"sessionId": SESSION, "commandId": "go"}))
         loop.stdin.flush()
         return consent(loop.stdin, loop.stdout)
 

@@ -13,7 +13,7 @@ from tests.benchmarks.bare_loop import bare_loop
 from tests.benchmarks.client import Client, Json, client, cpu_seconds
 from tests.benchmarks.fast_host import SESSION, item_id, line, place
 from tests.benchmarks.growth.host import OPEN, OUTPUT_ITEM, OUTPUT_REF, GrownHost
-from tests.benchmarks.permission import PlainHost, consent
+from tests.benchmarks.permission import AskingHost, consent
 
 ROOT: Final = Path("/")
 """The folder of all sessions."""
@@ -179,7 +179,7 @@ def _of_loading(home: Path, items: int) -> float:
 
 
 def _of_consents(home: Path, consents: int) -> float:
-    with bare_loop(permission.BARE_LOOP, str(place(home, PlainHost, consents + 1))) as loop:
+    with bare_loop(permission.BARE_LOOP, str(place(home, AskingHost, consents + 1))) as loop:
         # The first question is asked when all has been started.
         loop.stdin.write(line({}))
         loop.stdin.flush()
