@@ -12,7 +12,7 @@ from adapter.msp.joining import join
 from adapter.msp.vocabulary import SERVER_REQUESTS
 from adapter.msp.weight import weight
 from adapter.wire.envelope import METHOD_NOT_FOUND, Params, RpcError
-from adapter.wire.peer import Call, Work
+from adapter.wire.peer import Call
 
 log = logging.getLogger("adapter.msp")
 
@@ -178,14 +178,10 @@ class EventRouting:
             self._unheard = session_id
             log.debug("nobody listens to a session's %s", method)
 
-    def on_request(self, call: Call) -> Work:
+    def on_request(self, call: Call) -> Params:
         """A request of the host is a question to the user: it gets its receipt at once, the answer is a command."""
         if call.method not in SERVER_REQUESTS:
             data = {"kind": "methodNotFound", "retryable": False}
             raise RpcError(METHOD_NOT_FOUND, f"{call.method} is not known to this client", data)
         self.on_notification(call.method, call.params)
-        return _receipt()
-
-
-async def _receipt() -> Params:
-    return {}
+        return {}

@@ -66,10 +66,10 @@ class Call:
 
 
 class OpenCalls:
-    """The table of them. `start` gives the work of a call, or raises what it is refused with."""
+    """The table of them. `start` gives the work of a call, or its result, or raises what it is refused with."""
 
     def __init__(
-        self, start: Callable[[Call], Work], writer: FrameWriter, options: PeerOptions, faults: RateLimited
+        self, start: Callable[[Call], Work | Params], writer: FrameWriter, options: PeerOptions, faults: RateLimited
     ) -> None:
         self._start = start
         self._writer = writer
@@ -109,6 +109,8 @@ class OpenCalls:
             work = self._start(call)
         except Exception as error:
             return self._answer(call.id, self._refusal(call, error))
+        if isinstance(work, dict):
+            return self._answer(call.id, work)
         self._open[call.id] = call
         tasks.start_soon(self._run, call, work)
         return None

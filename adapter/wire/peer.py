@@ -57,8 +57,9 @@ class Handler(Protocol):
     def on_notification(self, method: str, params: Params) -> None:
         """Called in arrival order; must not block."""
 
-    def on_request(self, call: Call) -> Work:
-        """Called in arrival order; what has to happen in that order happens here, the rest in the returned work.
+    def on_request(self, call: Call) -> Work | Params:
+        """Called in arrival order; what has to happen in that order happens here, the rest in the returned work. Where
+        there is none, the result is returned.
 
         Raises:
             RpcError: refused, here or in the work.

@@ -63,8 +63,9 @@ class ClientQuestions:
             stop(params)
 
     async def permission(self, request: Params) -> Params | None:
-        """The client's answer to a permission request, None if none came that could mean anything. What is asked about
-        has the title of its card, if the host had words for that; the exact command or target is in the content.
+        """The client's answer to a permission request, None if none came that could mean anything; whoever asks bounds
+        the wait. What is asked about has the title of its card, if the host had words for that; the exact command or
+        target is in the content.
 
         Raises:
             PeerClosed: the client has gone.
@@ -74,7 +75,7 @@ class ClientQuestions:
         shown = {name: value for name, value in call.items() if not (has_ended and name == "status")}
         request = request | {"toolCall": self._on_card(shown | ({} if label is None else {"title": label}))}
         try:
-            return await self._ask("session/request_permission", request, ANSWER_TIMEOUT)
+            return await self._ask("session/request_permission", request)
         except RpcError as error:
             log.warning("the client could not ask for permission (error %d); the call is refused", error.code)
             if error.code == METHOD_NOT_FOUND and self.permissions:
@@ -89,7 +90,11 @@ class ClientQuestions:
             PeerClosed: the client has gone.
         """
         try:
-            answer = await self._ask(elicitation.METHOD, self._on_card(request), timeout or ANSWER_TIMEOUT)
+            with anyio.fail_after(timeout or ANSWER_TIMEOUT):
+                answer = await self._ask(elicitation.METHOD, self._on_card(request))
+        except TimeoutError:
+            log.warning("%s came to nothing: no answer in time", elicitation.METHOD)
+            return None
         except RpcError as error:
             log.warning("the client could not show a form (error %d)", error.code)
             self.forms = self.forms and error.code != METHOD_NOT_FOUND
@@ -101,10 +106,9 @@ class ClientQuestions:
         item_id = asked.get("toolCallId")
         return asked | {"toolCallId": self._projection.card_id(item_id)} if isinstance(item_id, str) else asked
 
-    async def _ask(self, method: str, request: Params, timeout: float) -> Params | None:
+    async def _ask(self, method: str, request: Params) -> Params | None:
         try:
-            with anyio.fail_after(timeout):
-                return await self._peer.request(method, request)
-        except (BadAnswer, TimeoutError, FrameTooLarge) as error:
-            log.warning("%s came to nothing: %s", method, error or "no answer in time")
+            return await self._peer.request(method, request)
+        except (BadAnswer, FrameTooLarge) as error:
+            log.warning("%s came to nothing: %s", method, error)
             return None

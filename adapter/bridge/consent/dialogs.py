@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import anyio
 
 from adapter.acp.text import one_line
-from adapter.bridge.consent import permission
+from adapter.bridge.consent import client_questions, permission
 from adapter.bridge.consent.client_questions import ClientQuestions
 from adapter.bridge.projection import Projection
 from adapter.msp.errors import HostGone, MspError
@@ -62,8 +62,11 @@ class _Asked:
         """What refuses just this; None if only a stop does."""
         self.scope = anyio.CancelScope()
         self.asking = anyio.CancelScope()
-        self.refused = anyio.Event()
-        """It is refused whatever the client says."""
+        self.is_refused = False
+        """Whatever the client says."""
+        self._refused: anyio.Event | None = None
+        self.settled = False
+        """The host has said so."""
         self.deciding = False
         self.taken = False
         """The host has taken the decision, and asks on."""
@@ -74,8 +77,15 @@ class _Asked:
         """What the host asked while a decision was on its way."""
 
     def refuse(self) -> None:
-        self.refused.set()
+        self.is_refused = True
+        if self._refused is not None:
+            self._refused.set()
         self.asking.cancel()
+
+    async def wait_refused(self) -> None:
+        if not self.is_refused:
+            self._refused = self._refused or anyio.Event()
+            await self._refused.wait()
 
 
 class Dialogs:
@@ -143,7 +153,7 @@ class Dialogs:
         self._forget_decided()
         shown = permission.question(params, workspace=self._projection.workspace, by_subagent=self._of_child)
         asked = self._asked[approval_id] = _Asked(params, shown, again=again)
-        if before is not None and before.refused.is_set():
+        if before is not None and before.is_refused:
             asked.refuse()
         item_id = params.get("itemId")
         if isinstance(item_id, str) and not self._is_stopped(params.get("turnId")):
@@ -161,6 +171,7 @@ class Dialogs:
         approval_id, item_id = params.get("approvalId"), params.get("itemId")
         asked = self._asked.get(approval_id) if isinstance(approval_id, str) else None
         if asked is not None:
+            asked.settled = True
             self.withdraw(asked.params["approvalId"])
             item_id = asked.params.get("itemId")
         if not isinstance(item_id, str):
@@ -174,7 +185,9 @@ class Dialogs:
         """Take a dialog off the screen: it is settled, or has moved on to another stage."""
         asked = self._asked.pop(approval_id, None)
         if asked is not None:
-            asked.scope.cancel()
+            # Of a decision that has been sent the answer is there by now, or comes.
+            if not (asked.settled and asked.deciding):
+                asked.scope.cancel()
             self._make_room(asked)
 
     def _settle(self, asked: _Asked) -> None:
@@ -239,7 +252,7 @@ class Dialogs:
                 if not self._is_stopped(asked.params.get("turnId")):
                     self._stop(asked.params)
                 # What was stopped settles its approvals; where it does not, this is refused in the end.
-                await asked.refused.wait()
+                await asked.wait_refused()
                 decision = asked.refusal
             if decision is not None:
                 await self._decide(asked, decision)
@@ -252,6 +265,7 @@ class Dialogs:
             return refusal
         answer: Params | None = None
         selected, feedback = None, None
+        asked.asking.deadline = anyio.current_time() + client_questions.ANSWER_TIMEOUT
         with asked.asking:
             preview = await self._preview(params)
             request = permission.request(self._client.session_id, params, asked.shown, offered, preview)
@@ -259,6 +273,8 @@ class Dialogs:
             selected = permission.selected_choice(answer, offered) if answer is not None else None
             if answer is not None and selected is not None and not self._is_refused(asked):
                 feedback = await self._feedback(params, selected, answer)
+        if answer is None and asked.asking.cancelled_caught and not self._is_refused(asked):
+            log.warning("a permission request came to nothing: no answer in time")
         if self._is_refused(asked) or answer is None:
             # Whatever is said after the stop allows nothing (`fault-cases.md I5`).
             return refusal
@@ -291,14 +307,18 @@ class Dialogs:
                 decision.choice_id,
                 decision.feedback,
                 # A stop that comes before the host has taken a consent in takes it back.
-                wanted=lambda: not self._is_refused(asked) or decision == asked.refusal,
+                wanted=lambda: not asked.settled and (not self._is_refused(asked) or decision == asked.refusal),
             )
         except (MspError, HostGone) as error:
             asked.deciding = False
+            if asked.settled:
+                return None
             if self._session.host.gone is not None:
                 return log.warning("a decision did not reach the host: %s", error)
             return await self._not_taken(asked, decision, error, known, again=again)
         asked.deciding = False
+        if asked.settled:
+            return None
         asked.taken = True
         if ack.get("terminal") is True:
             self._settle(asked)
@@ -362,7 +382,7 @@ class Dialogs:
             self._projection.say(f"Muse did not take your decision ({one_line(words, 200)}); {consequence}.")
 
     def _is_refused(self, asked: _Asked) -> bool:
-        return asked.refused.is_set() or self._is_stopped(asked.params.get("turnId"))
+        return asked.is_refused or self._is_stopped(asked.params.get("turnId"))
 
     def _is_subagents(self, asked: _Asked) -> bool:
         return self._of_child or permission.is_of_subagent(asked.params)
