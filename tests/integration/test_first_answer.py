@@ -60,6 +60,18 @@ def test_the_answer_is_the_same_when_it_is_asked_for_again(tmp_path: Path) -> No
         assert adapter.finish() == 0
 
 
+def test_two_that_ask_at_once_on_an_unknown_host_are_told_the_same(tmp_path: Path) -> None:
+    asks = {**INITIALIZE, "clientCapabilities": {"_meta": {"muse/output": 1}}}
+    with running_adapter(tmp_path, muse="simulated:1.2.1") as adapter:
+        with adapter.one_write():
+            # The second answer is known first: for that one the host's version is of no interest.
+            one, other = adapter.begin("initialize", asks), adapter.begin("initialize", INITIALIZE)
+        first = adapter.wait_for(lambda frame: frame.get("id") == one)["result"]
+        second = adapter.wait_for(lambda frame: frame.get("id") == other)["result"]
+        assert first == second == adapter.initialize(clientCapabilities={"_meta": {"muse/output": 1}})
+        assert adapter.finish() == 0
+
+
 def test_a_client_that_waits_before_it_asks_gets_the_same_answer(tmp_path: Path) -> None:
     with running_adapter(tmp_path) as adapter:
         early = adapter.initialize(clientCapabilities=ASKS)
