@@ -86,6 +86,7 @@ async def test_what_it_says_last_can_be_read_after_its_end() -> None:
     [
         ("echo ready; exec cat", LONG, 0),
         ("echo ready; cat; exit 3", LONG, 3),
+        ("echo ready; cat; sleep 0.5; exit 4", LONG, 4),
         ("echo ready; exec sleep 600", SHORT, -signal.SIGTERM),
         ("echo ready; exec sleep 600", 0, -signal.SIGTERM),
         ("trap '' TERM; echo ready; sleep 600", SHORT, -signal.SIGKILL),
@@ -94,7 +95,18 @@ async def test_what_it_says_last_can_be_read_after_its_end() -> None:
         ("echo ready; exit 0", LONG, 0),
         ("echo ready; kill -SEGV $$", LONG, -signal.SIGSEGV),
     ],
-    ids=["eof", "eof with a code", "term", "no grace", "kill", "term with a code", "stopped", "over", "crashed"],
+    ids=[
+        "eof",
+        "eof with a code",
+        "not at once",
+        "term",
+        "no grace",
+        "kill",
+        "term with a code",
+        "stopped",
+        "over",
+        "crashed",
+    ],
 )
 async def test_f4_each_step_of_the_ladder(script: str, grace: float, code: int) -> None:
     async with spawned(script) as process:
