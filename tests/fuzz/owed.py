@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 LONGEST_ID = 1024
+
+DEEPEST = 1024
+"""Levels up to which a line is read as JSON; deeper, it is none."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 class Nothing:
@@ -60,7 +66,21 @@ def strictly(line: bytes) -> Any:
     Raises:
         ValueError, RecursionError: it is no JSON that both sides of a wire can write.
     """
+    if _depth(line) > DEEPEST:
+        # How deep the standard library reads is another with each Python.
+        raise ValueError("nested too deep")
     return json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite, parse_int=_integer)
+
+
+def _depth(line: bytes) -> int:
+    """How deep the values of a line are nested, if it is JSON; where too little is opened for that to matter, 0."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return 0
+    level = deepest = 0
+    for byte in _STRING.sub(b"", line):
+        level += (byte in b"[{") - (byte in b"]}")
+        deepest = max(deepest, level)
+    return deepest
 
 
 def key_of(request_id: Any) -> str:

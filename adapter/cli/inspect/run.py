@@ -16,6 +16,7 @@ from adapter.cli.inspect.page import NoPage, write_page
 from adapter.cli.inspect.recording import NoRecording, Recording, read_recording
 from adapter.cli.inspect.terminal import Screen
 from adapter.cli.stdout import require_stdout
+from adapter.wire.framing import TooDeep, decode_json
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
@@ -108,8 +109,20 @@ def _frame(recording: Recording, number: int) -> str:
     line = next((line for line in recording.script.lines if line.number == number), None)
     if line is None:
         raise NotThere(f"no frame {number}; the recording's last is {recording.script.lines[-1].number}")
+    return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", _laid_out(line.raw))
+
+
+def _laid_out(text: str) -> str:
+    """The text as lines, each level further in, if it is JSON and nested no deeper than what anybody says: otherwise it
+    would be far longer than it is."""
     try:
-        text = msgspec.json.format(line.raw, indent=2)
+        decode_json(text.encode("utf-8", "replace"))
+    except TooDeep:
+        return text
+    except ValueError:
+        # Of numbers that JSON does not have, too: whether they can be laid out is seen here.
+        pass
+    try:
+        return msgspec.json.format(text, indent=2)
     except (msgspec.DecodeError, RecursionError):
-        text = line.raw
-    return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+        return text
