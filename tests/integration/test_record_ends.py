@@ -165,6 +165,9 @@ def test_a_command_that_was_told_to_end_did_not_end_by_itself(tmp_path: Path) ->
     assert recorded.manifest.ended is None and len(recorded.lines) == 2
 
 
+# What is asked of the next host at once, after the death of one, comes in the order in which tasks are begun, which on
+# trio is another each time; a recording is played in the order it has.
+@pytest.mark.skipif("on_trio" in sys.modules, reason="trio begins tasks in any order")
 def test_an_adapter_sees_a_recorded_host_die_as_it_saw_the_host(tmp_path: Path) -> None:
     def converse(muse: Path) -> dict[str, Any]:
         with running_adapter(tmp_path, muse=str(muse)) as adapter:
