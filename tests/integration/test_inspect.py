@@ -78,7 +78,7 @@ def test_one_frame_is_shown_as_it_was_sent_and_cannot_act_on_the_terminal(tmp_pa
     assert wrong.stdout == "\\u001b[31mno frame\n"
 
 
-@pytest.mark.parametrize("levels", [300, 5000])
+@pytest.mark.parametrize("levels", [300, 2000, 5000])
 def test_a_frame_that_is_nested_too_deep_to_be_laid_out_is_shown_as_it_is(tmp_path: Path, levels: int) -> None:
     made = Transcript()
     made.client('{"jsonrpc":"2.0","id":1,"method":"initialize"}')

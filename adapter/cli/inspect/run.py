@@ -16,13 +16,15 @@ from adapter.cli.inspect.page import NoPage, write_page
 from adapter.cli.inspect.recording import NoRecording, Recording, read_recording
 from adapter.cli.inspect.terminal import Screen
 from adapter.cli.stdout import require_stdout
-from adapter.wire.framing import TooDeep, decode_json
+from adapter.wire.framing import DEEPEST
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 
 _NOT_SHOWN: Final = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What a terminal acts on, or what turns the direction of a text, but for ends of lines."""
+
+_TEXT_OR_BRACKET: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[][{}]')
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -115,14 +117,21 @@ def _frame(recording: Recording, number: int) -> str:
 def _laid_out(text: str) -> str:
     """The text as lines, each level further in, if it is JSON and nested no deeper than what anybody says: otherwise it
     would be far longer than it is."""
-    try:
-        decode_json(text.encode("utf-8", "replace"))
-    except TooDeep:
+    if _levels(text) > DEEPEST:
         return text
-    except ValueError:
-        # Of numbers that JSON does not have, too: whether they can be laid out is seen here.
-        pass
     try:
         return msgspec.json.format(text, indent=2)
     except (msgspec.DecodeError, RecursionError):
         return text
+
+
+def _levels(text: str) -> int:
+    """How deep it is nested, also where no parser would take it: each has a limit of its own, on each Python."""
+    level = deepest = 0
+    for part in _TEXT_OR_BRACKET.findall(text):
+        if part in ("{", "["):
+            level += 1
+            deepest = max(deepest, level)
+        elif part in ("}", "]"):
+            level -= 1
+    return deepest
